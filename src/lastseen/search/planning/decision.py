@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from lastseen.belief import BeliefState, Hypothesis
 from lastseen.errors import InvalidValue
-from lastseen.memory.nodes.types import MemoryNode
-from lastseen.memory.rooms.room import Room
-from lastseen.pose2d import Pose2D
-from lastseen.search.planning.prompt import View, Where
 from lastseen.vlm.protocol import EncodedImage
 
 if TYPE_CHECKING:
+    from lastseen.memory.nodes.types import MemoryNode
+    from lastseen.memory.rooms.room import Room
+    from lastseen.pose2d import Pose2D
     from lastseen.search.explored import Spot
+    from lastseen.search.planning.prompt import View, Where
     from lastseen.search.recall import Remembered
 
 DecisionSource = Literal["panorama", "hypothesis", "memory", "rules", "fallback"]

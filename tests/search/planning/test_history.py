@@ -19,24 +19,24 @@ def pushed(*types: str, maxlen: int = 5) -> DiscoveredContextQueue:
 
 
 def test_a_record_has_the_least_fields() -> None:
-    record = DiscoveredContextQueue().push(goal_flag=True, goal_scene_type="kitchen", why="a mug")
-    assert record.to_dict() == {"idx": 1, "goal_flag": True, "goal_scene_type": "kitchen", "why": "a mug"}
+    assert pushed("kitchen").to_list() == [
+        {"idx": 1, "goal_flag": False, "goal_scene_type": "kitchen", "why": "because"}
+    ]
 
 
 def test_the_avoid_hint_is_optional() -> None:
-    record = DiscoveredContextQueue().push(
-        goal_flag=False, goal_scene_type="kitchen", why="a mug", avoid_hint="pattern:STUCK"
-    )
-    assert record.to_dict()["avoid_hint"] == "pattern:STUCK"
+    queue = DiscoveredContextQueue()
+    queue.push(goal_flag=False, goal_scene_type="kitchen", why="a mug", avoid_hint="pattern:STUCK")
+    assert queue.to_list()[0]["avoid_hint"] == "pattern:STUCK"
 
 
 def test_the_oldest_goes_first() -> None:
-    assert [record.goal_scene_type for record in pushed(*"abcdefg").records] == list("cdefg")
+    assert [record["goal_scene_type"] for record in pushed(*"abcdefg").to_list()] == list("cdefg")
 
 
 def test_idx_is_given_anew_from_1() -> None:
-    assert [record.idx for record in pushed(*"abcdefg").records] == [1, 2, 3, 4, 5]
-    assert [record.idx for record in pushed(*"ab").records] == [1, 2]
+    assert [record["idx"] for record in pushed(*"abcdefg").to_list()] == [1, 2, 3, 4, 5]
+    assert [record["idx"] for record in pushed(*"ab").to_list()] == [1, 2]
 
 
 def test_the_queue_holds_five() -> None:
@@ -47,8 +47,8 @@ def test_the_queue_holds_five() -> None:
 @given(st.lists(st.text(max_size=3), max_size=20), st.integers(1, 8))
 def test_the_queue_is_the_tail_of_what_was_pushed(types: list[str], maxlen: int) -> None:
     queue = pushed(*types, maxlen=maxlen)
-    assert [record.goal_scene_type for record in queue.records] == types[-maxlen:]
-    assert [record.idx for record in queue.records] == list(range(1, len(queue) + 1))
+    assert [record["goal_scene_type"] for record in queue.to_list()] == types[-maxlen:]
+    assert [record["idx"] for record in queue.to_list()] == list(range(1, len(queue) + 1))
 
 
 def test_a_queue_without_room_is_refused() -> None:

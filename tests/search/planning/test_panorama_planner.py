@@ -63,7 +63,7 @@ def test_every_call_leaves_one_record() -> None:
     made, backend = planner(*[said()] * 7)
     for _ in range(7):
         made.decide(situation())
-    assert [record.idx for record in made.queue.records] == [1, 2, 3, 4, 5]
+    assert [record["idx"] for record in made.queue.to_list()] == [1, 2, 3, 4, 5]
     assert "discovered 5: goal not seen" in backend.prompts[-1]
 
 
@@ -80,7 +80,7 @@ def test_the_hint_is_shown_and_stored() -> None:
         made.spatial.step(Action.TURN_LEFT)
     made.decide(situation())
     assert "avoid: pattern:STUCK" in backend.prompts[0]
-    assert made.queue.records[0].avoid_hint == "pattern:STUCK"
+    assert made.queue.to_list()[0]["avoid_hint"] == "pattern:STUCK"
 
 
 def test_a_direction_that_led_nowhere_is_told_at_the_next_call() -> None:

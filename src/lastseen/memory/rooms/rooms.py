@@ -76,11 +76,6 @@ class Rooms:
         self._cut()
         return [floor_plan(each.cut, each.storey.number) for each in self._maps if each.cut is not None]
 
-    def get(self, room_id: int) -> Room | None:
-        """The room of an id; None where there is none, or no more."""
-        self._refresh()
-        return self._named.get(room_id)
-
     def at(self, points: Sequence[Any] | NDArray[np.float64], ids: Sequence[str] | None = None) -> list[Room | None]:
         """The room of each point (x, y, z); None where nothing was seen near it.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from lastseen.config.search import DiscoveredContext as DiscoveredContextSettings
@@ -28,47 +28,28 @@ _FAILED_DISTANCE = 0.5
 _DEFAULTS = DiscoveredContextSettings()
 
 
-@dataclass(frozen=True, slots=True)
-class DCRecord:
-    """One planner call: ``idx`` 1 is the oldest kept, ``avoid_hint`` the pattern that held when it was made."""
-
-    idx: int
-    goal_flag: bool
-    goal_scene_type: str
-    why: str
-    avoid_hint: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON values; the hint only where there is one."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
-
-
 class DiscoveredContextQueue:
-    """First in, first out, at most ``maxlen`` records.
+    """One record per planner call, first in, first out, at most ``maxlen``.
 
     >>> queue = DiscoveredContextQueue()
-    >>> queue.push(goal_flag=False, goal_scene_type="kitchen", why="mugs live there").idx
+    >>> queue.push(goal_flag=False, goal_scene_type="kitchen", why="mugs live there")
+    >>> queue.to_list()[0]["idx"]
     1
     """
 
     def __init__(self, maxlen: int = _DEFAULTS.max_records) -> None:
         if maxlen < 1:
             raise InvalidValue("maxlen", maxlen, "must be at least 1", remedy="5 is usual")
-        self._records: deque[DCRecord] = deque(maxlen=maxlen)
+        self._records: deque[dict[str, Any]] = deque(maxlen=maxlen)
 
-    @property
-    def records(self) -> list[DCRecord]:
-        """The records, oldest first, numbered from 1."""
-        return [replace(record, idx=index) for index, record in enumerate(self._records, start=1)]
-
-    def push(self, *, goal_flag: bool, goal_scene_type: str, why: str, avoid_hint: str | None = None) -> DCRecord:
-        """Add the newest record, dropping the oldest where there is no room; returns it with its number."""
-        self._records.append(DCRecord(0, goal_flag, goal_scene_type, why, avoid_hint))
-        return self.records[-1]
+    def push(self, *, goal_flag: bool, goal_scene_type: str, why: str, avoid_hint: str | None = None) -> None:
+        """Add the newest record, dropping the oldest where there is no room; the hint only where one held."""
+        record = {"goal_flag": goal_flag, "goal_scene_type": goal_scene_type, "why": why}
+        self._records.append(record if avoid_hint is None else {**record, "avoid_hint": avoid_hint})
 
     def to_list(self) -> list[dict[str, Any]]:
-        """The records as logs and prompts hold them."""
-        return [record.to_dict() for record in self.records]
+        """The records as logs and prompts hold them, oldest first; ``idx`` counts them from 1."""
+        return [{"idx": idx, **record} for idx, record in enumerate(self._records, start=1)]
 
     def __len__(self) -> int:
         return len(self._records)

@@ -142,7 +142,7 @@ class PlainPlanner:
     def decide(self, situation: Situation) -> tuple[Decision, PlannerCall]:
         self.situations.append(situation)
         seen = situation.belief["target_status"] == "visible"
-        return Decision.turn_to(0.0, why="ahead", source="panorama", goal_flag=seen), PlannerCall(backend="plain")
+        return Decision(heading=0.0, why="ahead", source="panorama", goal_flag=seen), PlannerCall(backend="plain")
 
 
 def test_a_planner_of_another_kind_runs_in_the_same_loop() -> None:
@@ -158,7 +158,7 @@ def test_a_planner_that_scribbles_in_its_situation_changes_nothing() -> None:
         def decide(self, situation: Situation) -> tuple[Decision, PlannerCall]:
             situation.belief["target_status"] = "done"
             situation.belief["candidate_nodes"].clear()
-            return Decision.turn_to(0.0, why="", source="panorama"), PlannerCall(backend="plain")
+            return Decision(heading=0.0, why="", source="panorama"), PlannerCall(backend="plain")
 
     belief = search(planner=Scribbler(), start=1).step()["belief"]
     assert belief["target_status"] == "likely_in_memory"

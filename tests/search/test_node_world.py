@@ -100,11 +100,11 @@ GRAPH = NodeGraph.from_store(seed_demo_store())
 
 
 def go(node_id: int) -> Decision:
-    return Decision.go_to(node_id, why="", source="fallback")
+    return Decision(node_id=node_id, why="", source="fallback")
 
 
 def head(heading: float = 0.0, *, goal_flag: bool = False, turn_only: bool = False) -> Decision:
-    return Decision.turn_to(heading, why="", source="fallback", goal_flag=goal_flag, turn_only=turn_only)
+    return Decision(heading=heading, why="", source="fallback", goal_flag=goal_flag, turn_only=turn_only)
 
 
 def test_a_goal_is_seen_where_a_node_holds_all_its_words() -> None:

@@ -239,7 +239,7 @@ def test_a_goal_in_view_is_come_at_from_elsewhere_after_bumps_at_one_spot() -> N
         world.confirm()
     for bumps in (3, 4):
         world._bumped = [world.pose] * bumps
-        route = world._begin(Decision.turn_to(0.0, why="in view", source="panorama", goal_flag=True), None)
+        route = world._begin(Decision(heading=0.0, why="in view", source="panorama", goal_flag=True), None)
         assert bool(route.waypoints) == (bumps == 4)
     assert route.waypoints[-1].distance_to(there) <= 1.1
 
@@ -272,14 +272,14 @@ def test_equal_searches_write_equal_logs() -> None:
 
 def test_a_decision_for_a_heading_needs_no_path() -> None:
     ready = setup(blind=True)
-    moved = ready.world.follow(Decision.turn_to(math.pi / 2, why="told", source="panorama"), None)
+    moved = ready.world.follow(Decision(heading=math.pi / 2, why="told", source="panorama"), None)
     assert moved.action == "turn_left"
 
 
 def test_a_known_way_is_followed_round_its_corner_without_another_look_around() -> None:
     ready = setup(blind=True)
     path = ((1.0, 0.0), (1.5, math.pi / 2))
-    decision = Decision.turn_to(0.0, why="told", source="panorama", segments=path)
+    decision = Decision(heading=0.0, why="told", source="panorama", segments=path)
     moves: list[str] = []
     while not ready.world.look("mug").idle or not moves:
         moves.append(ready.world.follow(decision, None).action)
@@ -292,7 +292,7 @@ def test_a_known_way_is_followed_round_its_corner_without_another_look_around() 
 def test_without_a_way_the_robot_walks_as_far_as_it_sees() -> None:
     ready = setup(blind=True)
     for _ in range(10):
-        ready.world.follow(Decision.turn_to(0.0, why="told", source="panorama"), None)
+        ready.world.follow(Decision(heading=0.0, why="told", source="panorama"), None)
         if ready.world.look("mug").idle:
             break
     assert ready.environment.room.pose.x > 2.0

@@ -16,7 +16,7 @@ LEFT, RIGHT = Action.TURN_LEFT, Action.TURN_RIGHT
 
 
 def route(*points: Pose2D) -> Route:
-    return Route(Decision.turn_to(0.0, why="told to", source="rules"), Settings(), list(points))
+    return Route(Decision(heading=0.0, why="told to", source="rules"), Settings(), list(points))
 
 
 @pytest.mark.parametrize(("degrees", "turns", "rest"), [(70.0, 2, 10.0), (-100.0, -3, -10.0), (180.0, 6, 0.0)])

@@ -217,7 +217,7 @@ MUTANTS: list[Mutant] = [
         "unreachable_nodes",
         decider.Decider,
         "_explore_or_stop",
-        lambda self, why, belief: Decision.turn_to(0.0, why=why, source="fallback"),
+        lambda self, why, belief: Decision(heading=0.0, why=why, source="fallback"),
     ),
     ("retrieval_logged", loop, "retrieval_meta", noisy_meta),
     ("retrieval_logged", loop, "tokenize", lambda text: text.split()),

@@ -162,7 +162,7 @@ class Decider:
         attempts, why = self.attempts, f"instead of: {reason}"
         if belief["target_status"] == "visible":
             belief["next_action"] = "approach"
-            return Decision.turn_to(0.0, why=why, source="rules", goal_flag=True)
+            return Decision(heading=0.0, why=why, source="rules", goal_flag=True)
         if belief["current_node_id"] is not None:
             if refused.node_id is not None and not self._path_to(refused.node_id, belief).reachable:
                 attempts.block(refused.node_id)
@@ -170,7 +170,7 @@ class Decider:
                 if (verdict := self._path_to(node_id, belief)).reachable:
                     self.path = verdict.path
                     belief["next_action"] = "goto_node"
-                    return Decision.go_to(node_id, why=why, source="rules")
+                    return Decision(node_id=node_id, why=why, source="rules")
                 attempts.block(node_id)
         attempts.failures += 1
         return self._explore_or_stop(why, belief)
@@ -178,11 +178,11 @@ class Decider:
     def _explore_or_stop(self, why: str, belief: BeliefState) -> Decision:
         if self.attempts.failures < self.settings.search.max_failures:
             belief["next_action"] = "explore"
-            return Decision.turn_to(0.0, why=why, source="rules")
+            return Decision(heading=0.0, why=why, source="rules")
         belief["next_action"] = "stop"
         if self.attempts.all_blocked(belief):
             belief["target_status"] = "unreachable"
-        return Decision.halt(why=f"{self.attempts.failures} failures in a row; {why}", source="rules")
+        return Decision(stop=True, why=f"{self.attempts.failures} failures in a row; {why}", source="rules")
 
 
 def _action_of(decision: Decision, call: PlannerCall, belief: BeliefState) -> NextAction:

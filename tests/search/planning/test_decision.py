@@ -12,9 +12,9 @@ from lastseen.search.planning.decision import Decision
 @pytest.mark.parametrize(
     "decision",
     [
-        Decision.turn_to(math.pi, why="w", source="panorama"),
-        Decision.go_to(0, why="w", source="hypothesis", goal_flag=True),
-        Decision.halt(why="w", source="fallback"),
+        Decision(heading=math.pi, why="w", source="panorama"),
+        Decision(node_id=0, why="w", source="hypothesis", goal_flag=True),
+        Decision(stop=True, why="w", source="fallback"),
     ],
 )
 def test_a_decision_names_one_thing_to_do(decision: Decision) -> None:
@@ -30,4 +30,4 @@ def test_none_or_two_things_to_do_are_refused(fields: dict[str, Any]) -> None:
 @pytest.mark.parametrize("heading", [math.nan, math.inf, 3.2, -3.2])
 def test_a_heading_outside_a_turn_is_refused(heading: float) -> None:
     with pytest.raises(InvalidValue, match=r"decision\.heading"):
-        Decision.turn_to(heading, why="w", source="panorama")
+        Decision(heading=heading, why="w", source="panorama")

@@ -130,7 +130,7 @@ class Explorer:
 
     def decide(self, situation: Situation) -> tuple[Decision, PlannerCall]:
         self.asked += 1
-        return Decision.turn_to(0.0, why="explore", source="panorama"), PlannerCall(backend="explorer")
+        return Decision(heading=0.0, why="explore", source="panorama"), PlannerCall(backend="explorer")
 
 
 def decide(

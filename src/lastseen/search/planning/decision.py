@@ -36,9 +36,9 @@ class Decision:
     and radians from where the robot faces; without one the robot walks as far as it sees.
     """
 
-    goal_flag: bool
     why: str
     source: DecisionSource
+    goal_flag: bool = False
     heading: float | None = None
     node_id: int | None = None
     stop: bool = False
@@ -57,32 +57,6 @@ class Decision:
             raise InvalidValue(
                 "decision.heading", self.heading, "must lie in -pi to pi", remedy="use pose2d.wrap_angle"
             )
-
-    @classmethod
-    def turn_to(
-        cls,
-        heading: float,
-        *,
-        why: str,
-        source: DecisionSource,
-        goal_flag: bool = False,
-        turn_only: bool = False,
-        segments: tuple[tuple[float, float], ...] = (),
-    ) -> Decision:
-        """Head this way, radians, positive to the left."""
-        return cls(
-            goal_flag=goal_flag, heading=heading, why=why, source=source, turn_only=turn_only, segments=segments
-        )
-
-    @classmethod
-    def go_to(cls, node_id: int, *, why: str, source: DecisionSource, goal_flag: bool = False) -> Decision:
-        """Walk to a memory node."""
-        return cls(goal_flag=goal_flag, node_id=node_id, why=why, source=source)
-
-    @classmethod
-    def halt(cls, *, why: str, source: DecisionSource, goal_flag: bool = False) -> Decision:
-        """Stop the search."""
-        return cls(goal_flag=goal_flag, stop=True, why=why, source=source)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

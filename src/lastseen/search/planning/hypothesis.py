@@ -174,13 +174,13 @@ def to_decision(hypothesis: Hypothesis, *, source: DecisionSource, motion: DeadR
     claims_sight = hypothesis["target_status"] in {"visible", "done"}
     goal = hypothesis.get("navigation_goal") or NavigationGoal()
     if action in {"stop", "ask_clarification"}:
-        return Decision.halt(why=why, source=source, goal_flag=claims_sight)
+        return Decision(stop=True, why=why, source=source, goal_flag=claims_sight)
     if action in {"goto_node", "approach"} and "node_id" in goal:
-        return Decision.go_to(goal["node_id"], why=why, source=source, goal_flag=claims_sight)
+        return Decision(node_id=goal["node_id"], why=why, source=source, goal_flag=claims_sight)
     turn = (motion or DeadReckoning()).turn_angle
     heading = goal.get("heading_deg", turn if action == "rotate" else 0.0)
-    return Decision.turn_to(
-        math.radians(heading), why=why, source=source, goal_flag=claims_sight, turn_only=action == "rotate"
+    return Decision(
+        heading=math.radians(heading), why=why, source=source, goal_flag=claims_sight, turn_only=action == "rotate"
     )
 
 

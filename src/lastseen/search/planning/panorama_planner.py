@@ -61,7 +61,7 @@ class PanoramaPlanner:
         A goal that perception has in view is approached without a call; docs/places.md says when the model is asked.
         """
         if situation.belief["target_status"] == "visible":
-            seen = Decision.turn_to(0.0, why="the goal is in view", source="panorama", goal_flag=True)
+            seen = Decision(heading=0.0, why="the goal is in view", source="panorama", goal_flag=True)
             return seen, PlannerCall(backend=self.client.backend.name, asked=False)
         hint = self.spatial.progress.avoid_hint()
         self.tried.end(self.spatial.pose)
@@ -90,8 +90,8 @@ class PanoramaPlanner:
             avoid_hint=hint,
         )
         self.tried.begin(self.spatial.pose, angle=plan.angle, goal_scene_type=discovered.goal_scene_type)
-        decision = Decision.turn_to(
-            math.radians(plan.angle),
+        decision = Decision(
+            heading=math.radians(plan.angle),
             why=discovered.why,
             source="fallback" if fallback else "panorama",
             goal_flag=plan.goal_flag,
@@ -210,8 +210,8 @@ def _breaks(constraint: Constraint, offer: Remembered) -> bool:
 def _walk_to(offer: Remembered) -> Decision:
     found, spot = offer.object, offer.spot
     place = f" in the {found.place}" if found.place else ""
-    return Decision.turn_to(
-        wrap_angle(math.radians(spot.angle)),
+    return Decision(
+        heading=wrap_angle(math.radians(spot.angle)),
         why=f"memory: {found.label or 'it'} ({found.id}){place}, {spot.metres:.1f} m from here",
         source="memory",
         segments=spot.segments,

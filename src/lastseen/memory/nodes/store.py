@@ -10,6 +10,7 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
@@ -85,7 +86,7 @@ class SemanticMemoryStore:
         document = {
             "format": FORMAT,
             "version": FORMAT_VERSION,
-            "nodes": [_to_json(self._nodes[node_id]) for node_id in sorted(self._nodes)],
+            "nodes": [asdict(self._nodes[node_id]) for node_id in sorted(self._nodes)],
         }
         target = Path(path)
         partial = target.with_name(f"{target.name}.partial")
@@ -163,16 +164,6 @@ def _check(node: MemoryNode) -> None:
             raise InvalidValue(
                 f"{where}: embedding", value, "must hold finite numbers", remedy="give plain floats, or None"
             )
-
-
-def _to_json(node: MemoryNode) -> dict[str, Any]:
-    return {
-        "node_id": node.node_id,
-        "pose": {"x": node.pose.x, "y": node.pose.y, "yaw": node.pose.yaw},
-        "embedding": node.embedding,
-        "tags": node.tags,
-        "summary": node.summary,
-    }
 
 
 def _read(path: Path) -> list[Any]:

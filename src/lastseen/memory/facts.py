@@ -16,9 +16,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.errors import InvalidValue, JournalDamaged
+from lastseen.errors import InvalidValue
 from lastseen.memory.objects import ObjectState
 from lastseen.memory.store.journal import Journal
+from lastseen.memory.store.journal.opening import decoding
 
 FactKind = Literal["object", "contents", "room", "region", "home", "note", "restored"]
 Provenance = Literal["seen", "told", "restored"]
@@ -66,10 +67,8 @@ class Facts:
     def __init__(self, journal: Journal) -> None:
         self.revision = 0
         self._changed: dict[int, str] = {}
-        try:
+        with decoding(journal.path, "its facts"):
             found = [_read(number, body) for number, body in journal.bodies("facts").items()]
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise JournalDamaged(journal.path, f"its facts cannot be read: {error}") from error
         self._facts = {fact.number: fact for fact in found}
         self._next = max(self._facts, default=0) + 1
 

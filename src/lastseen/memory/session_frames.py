@@ -14,9 +14,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lastseen.errors import InvalidValue, JournalDamaged
+from lastseen.errors import InvalidValue
 from lastseen.memory.alignment.transform import FrameTransform
 from lastseen.memory.store.journal import Journal
+from lastseen.memory.store.journal.opening import decoding
 
 FrameState = Literal["first", "stated", "unverified", "verified", "quarantined", "aligned"]
 TRUSTED = ("first", "stated", "verified", "aligned")
@@ -60,10 +61,8 @@ class SessionFrames:
 
     def __init__(self, journal: Journal) -> None:
         self._changed: dict[int, str] = {}
-        try:
+        with decoding(journal.path, "the frames of its sessions"):
             self._frames = {number: _read(number, body) for number, body in journal.bodies("frames").items()}
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise JournalDamaged(journal.path, f"the frames of its sessions cannot be read: {error}") from error
 
     def of(self, session: int) -> SessionFrame:
         """The frame of a session; files of before this was kept know none, and nobody checked it."""

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lastseen.errors import JournalDamaged
 from lastseen.memory.facts import Fact, Facts, area_of, inside
 from lastseen.memory.objects import ObjectMemory, State
 from lastseen.memory.objects.columns import ID_PREFIX, id_text
@@ -24,6 +23,7 @@ from lastseen.memory.rooms.room import FURNITURE, Room, Votes, name_of
 from lastseen.memory.rooms.room_map import Cut, RoomMap, outline
 from lastseen.memory.space.space import Space
 from lastseen.memory.store.journal import Journal
+from lastseen.memory.store.journal.opening import decoding
 
 _STATE = "rooms.state"
 """Where the memory file keeps what ids last by."""
@@ -309,7 +309,7 @@ class Rooms:
                     counted[kind] = counted.get(kind, 0.0) + count
 
     def _restore(self, text: str, path: object) -> None:
-        try:
+        with decoding(path, "its rooms"):
             state = json.loads(text)
             self._next_id = int(state["next_id"])
             self._maps[0].restore(state["storeys"][0])
@@ -319,8 +319,6 @@ class Rooms:
                 self._kept_rooms = {room["id"]: _room(room) for room in state["settled"]["rooms"]}
                 self._kept_of = _unpacked(state["settled"]["objects"])
                 self._settled = self._inputs()
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError, zlib.error) as error:
-            raise JournalDamaged(path, f"its rooms cannot be read: {error}") from error
 
 
 def _room(values: dict[str, Any]) -> Room:

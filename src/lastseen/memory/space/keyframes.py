@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.detection import Box
-from lastseen.errors import InvalidValue, JournalDamaged
 from lastseen.frame import Frame
 from lastseen.geometry import Intrinsics, Pose3D
 from lastseen.memory.objects.boxes import corners
+from lastseen.memory.store.journal.opening import decoding
 from lastseen.observation import OBJECT, Observation
 
 BLANKED, KEPT = "blanked", "kept"
@@ -162,10 +162,8 @@ class Keyframes:
     def restore(self, bodies: Mapping[int, bytes], path: object) -> None:
         """Fill an empty collection with what a file holds."""
         for number, body in sorted(bodies.items()):
-            try:
+            with decoding(path, f"keyframe {number}"):
                 self._kept.append(Keyframe.read(number, body))
-            except (InvalidValue, ValueError, TypeError, KeyError, AttributeError, struct.error) as error:
-                raise JournalDamaged(path, f"keyframe {number} cannot be read: {error}") from error
             self._bytes += len(body)
             self._next = number + 1
 

@@ -8,8 +8,8 @@ import zlib
 from array import array
 from collections.abc import Iterable, Mapping
 
-from lastseen.errors import JournalDamaged
 from lastseen.geometry import Pose3D
+from lastseen.memory.store.journal.opening import decoding
 
 STEP = 0.1
 """Metres between points: standing still adds none; an hour of walking takes some 300 KB."""
@@ -81,12 +81,10 @@ class RobotPath:
         """Fill an empty path with what a file holds of it."""
         numbers = sorted(parts)
         for number in numbers:
-            try:
+            with decoding(path, f"part {number} of the robot's path"):
                 for time, *xyz in _POINT.iter_unpack(zlib.decompress(parts[number])):
                     self._times.append(time)
                     self._xyz.extend(xyz)
-            except (zlib.error, struct.error) as error:
-                raise JournalDamaged(path, f"part {number} of the robot's path cannot be read: {error}") from error
         if numbers:
             self._first = numbers[0]
             as_counted = numbers == list(range(numbers[0], numbers[-1] + 1)) and len(self) > PART * (len(numbers) - 1)

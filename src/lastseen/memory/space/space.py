@@ -17,7 +17,7 @@ import numpy as np
 from lastseen.body import body_points
 from lastseen.config import Settings
 from lastseen.detection import Box, Detection
-from lastseen.errors import InvalidValue, JournalDamaged
+from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
 from lastseen.memory.alignment.transform import FrameTransform
@@ -33,6 +33,7 @@ from lastseen.memory.space.storeys import APART, Storeys
 from lastseen.memory.space.surface import Surface
 from lastseen.memory.space.viewpoints import Viewpoints
 from lastseen.memory.store.journal import Journal
+from lastseen.memory.store.journal.opening import decoding
 from lastseen.observation import Observation
 from lastseen.pose2d import Pose2D, wrap_angle
 from lastseen.protocols import SceneAnalyzer
@@ -263,7 +264,7 @@ class Space:
         )
 
     def _restore_state(self, text: str, path: object) -> None:
-        try:
+        with decoding(path, "the state of its walk"):
             state = json.loads(text)
             self.tracker.restore(state["walk"])
             cell, seen_from = float(state["cell"]), state["floor_seen_from"]
@@ -271,8 +272,6 @@ class Space:
             if "storeys" in state:
                 self.storeys.restore(state["storeys"])
                 self.storey_of_anchor = {int(anchor): int(storey) for anchor, storey in state["storey_of_anchor"]}
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
-            raise JournalDamaged(path, f"the state of its walk cannot be read: {error}") from error
         if cell != self.floor.settings.cell:
             problem = f"is not the {cell} of this file's floor"
             raise InvalidValue("explored.cell", self.floor.settings.cell, problem, remedy="set it as it was")
@@ -328,11 +327,9 @@ class Space:
     def _read_places(self, meta: Mapping[str, str], journal: Journal, settings: Settings) -> SpatialMemory:
         if _PLACES not in meta:
             return SpatialMemory(settings)
-        try:
+        with decoding(journal.path, "its places"):
             graph = journal.places()
             spatial = SpatialMemory.from_dict({**json.loads(meta[_PLACES]), "graph": graph}, settings=settings)
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise JournalDamaged(journal.path, f"its places cannot be read: {error}") from error
         for table, name in (("places", "place_id"), ("anchors", "anchor_id")):
             self._unwritten(table, name, graph[table])
         return spatial

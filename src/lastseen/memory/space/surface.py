@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.detection import Box
-from lastseen.errors import JournalDamaged
 from lastseen.frame import Frame
+from lastseen.memory.store.journal.opening import decoding
 
 VOXEL = 0.05
 """Metres of a cube's edge: walls look solid, and a large flat fits in the slots."""
@@ -116,12 +116,10 @@ class Surface:
         """Fill an empty surface with what a file holds of it."""
         keys, rows = [], []
         for numbers, body in tiles.items():
-            try:
+            with decoding(path, f"the surface at {numbers}"):
                 raw = zlib.decompress(body)
                 (count,) = _TILE_HEAD.unpack_from(raw)
                 points = np.frombuffer(raw, _POINT, count, _TILE_HEAD.size)
-            except (zlib.error, struct.error, ValueError) as error:
-                raise JournalDamaged(path, f"the surface at {numbers} cannot be read: {error}") from error
             keys.append(_keys_in(numbers, points["cube"].astype(np.int64)))
             rows.append(points)
         if not keys:

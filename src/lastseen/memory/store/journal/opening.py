@@ -10,8 +10,10 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import struct
 import tempfile
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -37,6 +39,11 @@ OPEN_MARK = "writer.open"
 """Stands in the file while a writer has it open: then its WAL belongs to it, and without that it is incomplete."""
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 _COPY_TRIES = 20
+_UNREADABLE = (
+    *(ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError),
+    *(zlib.error, struct.error),
+)
+"""What code that reads JSON, packed numbers or compressed bytes raises where they are something else."""
 _TICK = 0.02
 """Seconds in which two writes may get the same time stamp: twice the slowest tick of Linux."""
 
@@ -69,6 +76,15 @@ def clear_errors(path: Path | str) -> Iterator[None]:
     except UnicodeDecodeError as error:
         # SQLite quotes the damaged bytes in its message, which Python then cannot read
         raise JournalDamaged(path, str(error)) from error
+
+
+@contextmanager
+def decoding(path: object, what: str) -> Iterator[None]:
+    """Turn what bytes that are no memory do to the code that reads them into an error that says what they were."""
+    try:
+        yield
+    except _UNREADABLE as error:
+        raise JournalDamaged(path, f"{what} cannot be read: {error}") from error
 
 
 def is_of_disk(error: sqlite3.OperationalError) -> bool:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.errors import InvalidValue, JournalDamaged
-from lastseen.memory.store.journal.opening import clear_errors, is_of_disk
+from lastseen.memory.store.journal.opening import clear_errors, decoding, is_of_disk
 from lastseen.memory.store.journal.rows import (
     OBJECT_COLUMNS,
     VERSION_COLUMNS,
@@ -194,10 +194,8 @@ class JournalReader:
     def history_from(self) -> float:
         """The memory time from which history is whole: what is older may be thinned. Minus infinity: all is."""
         text = self.meta().get(HISTORY_FROM, "-inf")
-        try:
+        with decoding(self.path, "the beginning of its history"):
             return float(text)
-        except ValueError as error:
-            raise JournalDamaged(self.path, f"the beginning of its history cannot be read: {error}") from error
 
     def _check_kept(self, time: float) -> None:
         start = self.history_from

@@ -397,10 +397,9 @@ class Memory(Reads, Corrections, Closes):
         from lastseen.memory.ask import ask
 
         apart = self._sessions.apart
-        if apart is not None:
-            reply = ask(apart, question)
-            if reply.status == "answered":
-                return reply
-            reply = ask(self, question)
-            return replace(reply, sentence=f"{reply.sentence} {NOT_FROM_HERE}") if reply.objects else reply
-        return ask(self, question)
+        if apart is not None and (reply := ask(apart, question)).status == "answered":
+            return reply
+        reply = ask(self, question)
+        if apart is None or not reply.objects:
+            return reply
+        return replace(reply, sentence=f"{reply.sentence} {NOT_FROM_HERE}")

@@ -192,16 +192,7 @@ class PlaceGraph:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Nearby:
-    """An anchor that may be where the robot is, and how far off dead reckoning puts it."""
-
-    anchor_id: int
-    place_id: int
-    distance: float
-
-
-def nearby_anchors(graph: PlaceGraph, anchor_id: int, *, radius: float = _DEFAULTS.radius) -> list[Nearby]:
+def nearby_anchors(graph: PlaceGraph, anchor_id: int, *, radius: float = _DEFAULTS.radius) -> list[Anchor]:
     """All other anchors of the same episode and normalised scene type within ``radius`` metres, nearest first.
 
     A hint for the planner and nothing more: no anchor is merged and no edge is added on its account. Episodes start
@@ -210,14 +201,14 @@ def nearby_anchors(graph: PlaceGraph, anchor_id: int, *, radius: float = _DEFAUL
     here = graph.anchor(anchor_id)
     scene_type = graph.scene_type_of(anchor_id)
     found = [
-        Nearby(other.anchor_id, other.place_id, here.pose.distance_to(other.pose))
+        other
         for other in graph.anchors.values()
-        if other.anchor_id != anchor_id
+        if other is not here
         and other.episode == here.episode
         and here.pose.distance_to(other.pose) <= radius
         and graph.scene_type_of(other.anchor_id) == scene_type
     ]
-    return sorted(found, key=lambda nearby: (nearby.distance, nearby.anchor_id))
+    return sorted(found, key=lambda other: (here.pose.distance_to(other.pose), other.anchor_id))
 
 
 def plain_label(text: str) -> str:

@@ -14,7 +14,7 @@ from lastseen.config import Settings
 from lastseen.errors import InvalidValue
 from lastseen.memory.places.anchor import Anchor, AnchorReason, AnchorRule, pose_to_list
 from lastseen.memory.places.events import EventName, SpatialEvent, event
-from lastseen.memory.places.graph import Nearby, PlaceGraph, nearby_anchors
+from lastseen.memory.places.graph import PlaceGraph, nearby_anchors
 from lastseen.memory.places.place import UNKNOWN, Dwell, Place, normalize_scene_type
 from lastseen.memory.places.progress import Progress
 from lastseen.pose2d import ORIGIN, Pose2D
@@ -253,7 +253,7 @@ class SpatialMemory:
         self._dwell.pending = None
         self.revision += 1
 
-    def nearby(self) -> list[Nearby]:
+    def nearby(self) -> list[Anchor]:
         """Anchors of the same scene type on this storey near enough to be this spot, nearest first."""
         if self.current_anchor_id is None:
             return []

@@ -91,9 +91,13 @@ def build_context(
         "places": _places(spatial, settings),
         "visited": _visited(spatial, _VISITED_RADIUS),
         "nearby": [
-            {"anchor_id": near.anchor_id, "place_id": near.place_id, "distance": round(near.distance, 2)}
+            {
+                "anchor_id": near.anchor_id,
+                "place_id": near.place_id,
+                "distance": round(anchor.pose.distance_to(near.pose), 2),
+            }
             for near in spatial.nearby()
-            if near.anchor_id not in just_walked
+            if anchor is not None and near.anchor_id not in just_walked
         ],
         "neighbors": []
         if anchor is None

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from lastseen.memory.memory import Memory
-from lastseen.ros2.publications import DETECTIONS_3D, GRID, MARKER_ARRAY, STATUS, TEXT
-from lastseen.sources.ros.messages import message_class
+from lastseen.ros2.publications import DETECTIONS_3D, GRID, MARKER_ARRAY, STATUS
+from lastseen.sources.ros.messages import TEXT, message_class
 from tests.ros2.graph import boxes, tf
 from tests.ros2.launch_stand_in import command_of
 from tests.ros2.processes import KEPT, LONG, Client, lastseen

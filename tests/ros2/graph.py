@@ -11,10 +11,9 @@ from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
 from lastseen.memory.memory import Memory
 from lastseen.observation import Observation
-from lastseen.ros2.conversions import to_cdr
-from lastseen.ros2.publications import DETECTIONS_3D, Publication, Tree, point_tree, time_tree
-from lastseen.ros2.streams import Handler
-from lastseen.sources.ros.messages import TF
+from lastseen.ros2.publications import DETECTIONS_3D, point_tree, time_tree
+from lastseen.sources.ros.messages import TF, to_cdr
+from lastseen.sources.ros.transport import Handler, Publication, Tree
 
 
 class FakeTransport:

@@ -16,8 +16,7 @@ import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
-from lastseen.ros2.conversions import to_cdr
-from lastseen.sources.ros.messages import message_class
+from lastseen.sources.ros.messages import message_class, to_cdr
 
 DOMAIN = 1 + os.getpid() % 100
 """A domain of its own, so that two runs do not hear each other; above 101 its ports are given to others too."""

@@ -11,8 +11,8 @@ import pytest
 from lastseen.memory.memory import Memory
 from lastseen.ros2.calls import MAX_REQUEST, answer_request, response_tree
 from lastseen.ros2.calls import call as answered
-from lastseen.ros2.conversions import to_cdr
 from lastseen.ros2.memory_node import MemoryNode
+from lastseen.sources.ros.messages import to_cdr
 from tests.ros2.graph import FakeTransport, memory_with
 
 

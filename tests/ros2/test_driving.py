@@ -10,7 +10,6 @@ import pytest
 
 from lastseen.errors import InvalidValue
 from lastseen.pose2d import ORIGIN, Pose2D
-from lastseen.ros2.conversions import to_cdr
 from lastseen.ros2.driving import (
     GOAL_SECONDS,
     Driver,
@@ -25,7 +24,8 @@ from lastseen.ros2.driving import (
     parse_zone,
     parse_zones,
 )
-from lastseen.ros2.publications import Publication
+from lastseen.sources.ros.messages import to_cdr
+from lastseen.sources.ros.transport import Publication
 
 
 @dataclass

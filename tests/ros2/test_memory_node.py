@@ -20,11 +20,11 @@ from lastseen.perception.pipeline import Perceived, Perception
 from lastseen.ros2.calls import REQUESTS, RESPONSES
 from lastseen.ros2.feeder import Feeder
 from lastseen.ros2.memory_node import MemoryNode, NodeOptions
-from lastseen.ros2.publications import DETECTIONS_3D, DIAGNOSTICS, OBJECTS, TEXT, Health
+from lastseen.ros2.publications import DETECTIONS_3D, DIAGNOSTICS, OBJECTS, Health
 from lastseen.ros2.streams import ImageStream, LocalizationGate
 from lastseen.sources.base import Updates
 from lastseen.sources.options import SourceOptions
-from lastseen.sources.ros.messages import POSE_COVARIANCE
+from lastseen.sources.ros.messages import POSE_COVARIANCE, TEXT
 from tests.ros2.graph import FakeTransport, boxes, tf
 
 TOPIC = "/robot/boxes"

@@ -10,7 +10,6 @@ from lastseen.config.search import Policy
 from lastseen.memory.memory import Memory
 from lastseen.memory.space.floor import FloorGrid
 from lastseen.pose2d import Pose2D
-from lastseen.ros2.conversions import to_cdr
 from lastseen.ros2.publications import (
     DIAGNOSTICS,
     EVENT,
@@ -23,12 +22,12 @@ from lastseen.ros2.publications import (
     OBJECTS,
     PERIOD,
     Health,
-    Publication,
     Publications,
     floor_tree,
     time_tree,
 )
-from lastseen.sources.ros.messages import ros2_types
+from lastseen.sources.ros.messages import ros2_types, to_cdr
+from lastseen.sources.ros.transport import Publication
 from tests.ros2.graph import memory_with
 
 

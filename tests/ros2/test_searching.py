@@ -17,7 +17,6 @@ from lastseen.pose2d import Pose2D
 from lastseen.ros2.calls import REQUESTS, RESPONSES
 from lastseen.ros2.driving import GOAL_TOPIC
 from lastseen.ros2.memory_node import MemoryNode, NodeOptions
-from lastseen.ros2.publications import TEXT, Publication
 from lastseen.ros2.streams import ImageStream
 from lastseen.sim.detector import SimulatedDetector
 from lastseen.sim.environment import SimEnvironment
@@ -25,7 +24,8 @@ from lastseen.sim.generate import generate_home
 from lastseen.sim.render import camera_pose
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.ros import writing
-from lastseen.sources.ros.messages import CAMERA_INFO, DETECTIONS, IMAGE, ros2_types
+from lastseen.sources.ros.messages import CAMERA_INFO, DETECTIONS, IMAGE, TEXT, ros2_types
+from lastseen.sources.ros.transport import Publication
 from tests.ros2.graph import FakeTransport
 from tests.sources.room import CAMERA, render, walk
 

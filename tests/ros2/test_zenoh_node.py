@@ -12,12 +12,13 @@ import pytest
 
 from lastseen.memory.memory import Memory
 from lastseen.ros2.calls import REQUESTS, RESPONSES
-from lastseen.ros2.conversions import to_cdr
-from lastseen.ros2.memory_node import NodeOptions
-from lastseen.ros2.publications import DETECTIONS_3D, OBJECTS, TEXT, Publication
-from lastseen.ros2.zenoh_node import ZenohTransport, run_zenoh_node
+from lastseen.ros2.memory_node import NodeOptions, run_without_ros
+from lastseen.ros2.publications import DETECTIONS_3D, OBJECTS
 from lastseen.sources.options import SourceOptions
+from lastseen.sources.ros.messages import TEXT, to_cdr
 from lastseen.sources.ros.stream import read_message as read
+from lastseen.sources.ros.transport import Publication
+from lastseen.sources.ros.zenoh_graph import ZenohTransport
 from tests.ros2.graph import boxes, tf
 from tests.ros2.test_memory_node import models
 
@@ -51,7 +52,8 @@ def test_a_node_without_ros_keeps_a_memory_and_answers(router: str, tmp_path: Pa
     file, stop = tmp_path / "home.lastseen", threading.Event()
     source = SourceOptions(stall_after=0.2, backpressure="lossless")
     options = NodeOptions(memory=file, open_models=models, source=source, detections_3d_topic="/boxes")
-    thread = threading.Thread(target=run_zenoh_node, args=(options, router), kwargs={"stop": stop})
+    ours = ZenohTransport(router)
+    thread = threading.Thread(target=run_without_ros, args=(options, ours), kwargs={"stop": stop})
     thread.start()
     robot = ZenohTransport(router)
     heard: list[Any] = []
@@ -78,6 +80,7 @@ def test_a_node_without_ros_keeps_a_memory_and_answers(router: str, tmp_path: Pa
     until(asked)
     stop.set()
     thread.join()
+    ours.close()
     robot.close()
     with Memory.open(file, read_only=True) as memory:
         assert [one.label for one in memory.objects(include_tentative=True)] == ["mug"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import closing
 from typing import Annotated
 
 import typer
@@ -69,13 +70,15 @@ def ros2(
         drive=drive,
     )
     if zenoh is not None:
-        from lastseen.ros2.zenoh_node import run_zenoh_node
+        from lastseen.ros2.memory_node import run_without_ros
+        from lastseen.sources.ros.zenoh_graph import ZenohTransport
 
         if context.args or manual:
             raise InvalidValue(
                 "--zenoh", zenoh, "takes no words of ROS", remedy="leave out --ros-args, --no-autostart"
             )
-        run_zenoh_node(node, zenoh)
+        with closing(ZenohTransport(zenoh)) as transport:
+            run_without_ros(node, transport)
         return
     from lastseen.ros2.rclpy_node import run_node
 

@@ -15,9 +15,10 @@ from lastseen.errors import InvalidValue, LastseenError
 from lastseen.finite import is_finite
 from lastseen.memory.memory import Memory
 from lastseen.memory.store.clock import Moment
-from lastseen.ros2.publications import Tree, event_tree, object_tree
+from lastseen.ros2.publications import event_tree, object_tree
 from lastseen.server.parameters import parse_time
 from lastseen.server.serializers import answer_json, change_json, fact_json, object_json, reply_json
+from lastseen.sources.ros.transport import Tree
 
 REQUESTS, RESPONSES = "~/request", "~/response"
 """Topics of std_msgs/String: a request as JSON, and the response to it with the same ``id``."""

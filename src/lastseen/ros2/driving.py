@@ -17,10 +17,12 @@ import numpy as np
 
 from lastseen.errors import InvalidValue, LastseenError
 from lastseen.pose2d import Pose2D, wrap_angle
-from lastseen.ros2.publications import Publication, Tree, point_tree, time_tree
+from lastseen.ros2.publications import point_tree, time_tree
 from lastseen.search.robot import Driven
+from lastseen.sources.ros.messages import POSE
+from lastseen.sources.ros.transport import Publication, Tree
 
-POSE_STAMPED, TWIST = "geometry_msgs/msg/PoseStamped", "geometry_msgs/msg/Twist"
+TWIST = "geometry_msgs/msg/Twist"
 GOAL_TOPIC, VELOCITY_TOPIC = "/goal_pose", "/cmd_vel"
 PERIOD = 0.05
 """Seconds between looks at the robot while it moves."""
@@ -230,7 +232,7 @@ class GoalTopicMover:
     def start(self, goal: Pose2D) -> None:
         """Publish the goal."""
         self._goal = goal
-        self._publish(Publication(GOAL_TOPIC, POSE_STAMPED, stamped_tree(goal, self._world())))
+        self._publish(Publication(GOAL_TOPIC, POSE, stamped_tree(goal, self._world())))
 
     def poll(self, pose: Pose2D) -> Moving:
         """Reached when the robot is near the goal and faces its way."""
@@ -240,7 +242,7 @@ class GoalTopicMover:
     def cancel(self, pose: Pose2D | None) -> None:
         """A goal topic knows no cancel: the robot is sent to where it is."""
         if pose is not None:
-            self._publish(Publication(GOAL_TOPIC, POSE_STAMPED, stamped_tree(pose, self._world())))
+            self._publish(Publication(GOAL_TOPIC, POSE, stamped_tree(pose, self._world())))
 
 
 class VelocityMover:

@@ -22,12 +22,13 @@ from lastseen.perception.pipeline import Perception
 from lastseen.perception.warm_up import warm_up
 from lastseen.protocols import Detector
 from lastseen.ros2.publications import DETECTIONS_3D, SILENT, Health
-from lastseen.ros2.streams import NOT_LOCALIZED, BoxStream, ImageStream, LocalizationGate, Transport
+from lastseen.ros2.streams import NOT_LOCALIZED, BoxStream, ImageStream, LocalizationGate
 from lastseen.sources.base import RecordSource
 from lastseen.sources.follow import frames_into
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Intake
 from lastseen.sources.ros.messages import IMAGES, POSE_COVARIANCE
+from lastseen.sources.ros.transport import Transport
 
 _log = logging.getLogger(__name__)
 RETRY = 2.0

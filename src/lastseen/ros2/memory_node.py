@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import signal
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -20,18 +21,14 @@ from lastseen.protocols import Encoder
 from lastseen.ros2.calls import REQUESTS, RESPONSES, answer_request, call, checked, parsed_request
 from lastseen.ros2.driving import Limits, Mover
 from lastseen.ros2.feeder import Feeder, MakePerception
-from lastseen.ros2.publications import TEXT, Health, Publication, Publications, Tree
+from lastseen.ros2.publications import Health, Publications
 from lastseen.ros2.robot import WAYS, open_mover
 from lastseen.ros2.searching import Feedback, Searching
-from lastseen.ros2.streams import (
-    MAX_HEADING_STD,
-    MAX_POSITION_STD,
-    ROBOT_FRAME,
-    LocalizationGate,
-    Transport,
-)
+from lastseen.ros2.streams import MAX_HEADING_STD, MAX_POSITION_STD, ROBOT_FRAME, LocalizationGate
 from lastseen.sources.options import SourceOptions
+from lastseen.sources.ros.messages import TEXT
 from lastseen.sources.ros.stream import read_message
+from lastseen.sources.ros.transport import Publication, Transport, Tree
 
 _log = logging.getLogger(__name__)
 _SEARCH_CALLS: dict[str, dict[str, type]] = {
@@ -257,3 +254,20 @@ class MemoryNode:
 
     def _respond(self, text: str) -> None:
         self.transport.publish(Publication(RESPONSES, TEXT, {"data": text}))
+
+
+def run_without_ros(options: NodeOptions, transport: Transport, *, stop: threading.Event | None = None) -> None:
+    """Run a node until Ctrl-C or ``stop``; what was seen is on disk when this returns."""
+    node = MemoryNode(transport)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    stop = stop or threading.Event()
+    try:
+        node.configure(options)
+        node.activate()
+        while not stop.wait(TICK):
+            node.tick()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        node.cleanup()

@@ -22,8 +22,8 @@ from lastseen.memory.object import Object
 from lastseen.memory.objects import Event
 from lastseen.memory.space.floor import FloorGrid
 from lastseen.server.serializers import events_json
-
-Tree = dict[str, Any]
+from lastseen.sources.ros.messages import TEXT
+from lastseen.sources.ros.transport import Publication, Tree
 
 OBJECTS, MARKERS, EVENTS, FLOOR = "~/objects", "~/markers", "~/events", "~/floor"
 EVENTS_TEXT, DIAGNOSTICS = "~/events_json", "/diagnostics"
@@ -32,10 +32,6 @@ MARKER_ARRAY = "visualization_msgs/msg/MarkerArray"
 GRID = "nav_msgs/msg/OccupancyGrid"
 STATUS = "diagnostic_msgs/msg/DiagnosticArray"
 EVENT = "lastseen_interfaces/msg/ObjectEvent"
-TEXT = "std_msgs/msg/String"
-
-LATCHED = frozenset({OBJECTS, MARKERS, FLOOR})
-"""Topics whose last message is kept for late joiners (transient local), as map servers do."""
 
 PERIOD = 0.5
 """Seconds between messages about objects at least: a display needs no more, and each message is whole."""
@@ -88,15 +84,6 @@ class Health:
         return _OK, "frames reach the memory"
 
 
-@dataclass(frozen=True, slots=True)
-class Publication:
-    """One message to send: topic (``~/`` is the node's own), type, and its fields."""
-
-    topic: str
-    kind: str
-    tree: Tree
-
-
 class Publications:
     """What is due to be published of one memory; ``due`` is called a few times a second.
 
@@ -136,7 +123,7 @@ class Publications:
             with self.memory.browse.lock:
                 tree = floor_tree(self.memory.floor, self._header())
             if tree is not None:
-                found.append(Publication(FLOOR, GRID, tree))
+                found.append(Publication(FLOOR, GRID, tree, kept=True))
         if now - self._last.get(DIAGNOSTICS, -np.inf) >= DIAGNOSTICS_PERIOD:
             self._last[DIAGNOSTICS] = now
             found.append(Publication(DIAGNOSTICS, STATUS, self.diagnostics()))
@@ -153,16 +140,11 @@ class Publications:
             )
             for one in objects
         ]
-        return [
-            Publication(OBJECTS, DETECTIONS_3D, {"header": header, "detections": detections}),
-            Publication(MARKERS, MARKER_ARRAY, {"markers": marker_trees(objects, header)}),
-        ]
+        return _all_objects({"header": header, "detections": detections}, marker_trees(objects, header))
 
     def cleared(self) -> list[Publication]:
         """What takes the node's things off every display: for the moment it is deactivated."""
-        empty = {"header": self._header(), "detections": []}
-        markers = {"markers": marker_trees([], self._header())}
-        return [Publication(OBJECTS, DETECTIONS_3D, empty), Publication(MARKERS, MARKER_ARRAY, markers)]
+        return _all_objects({"header": self._header(), "detections": []}, marker_trees([], self._header()))
 
     def diagnostics(self) -> Tree:
         """The state of the way in and of the memory."""
@@ -202,6 +184,13 @@ class Publications:
     def _header(self) -> Tree:
         clock = self.memory.browse.clock
         return {"stamp": time_tree(clock.stamp(clock.now) if clock.sessions else 0.0), "frame_id": self.world}
+
+
+def _all_objects(detections: Tree, markers: list[Tree]) -> list[Publication]:
+    return [
+        Publication(OBJECTS, DETECTIONS_3D, detections, kept=True),
+        Publication(MARKERS, MARKER_ARRAY, {"markers": markers}, kept=True),
+    ]
 
 
 def detection_tree(one: Object, world: str, stamp: float | None) -> Tree:

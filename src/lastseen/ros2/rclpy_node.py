@@ -9,130 +9,43 @@ from __future__ import annotations
 
 import dataclasses
 import signal
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from lastseen.config import settings_from_mapping
 from lastseen.config.section import describe
 from lastseen.errors import InvalidValue, LastseenError, SourceError
 from lastseen.ros2.calls import FIELDS, RESPONSES, response_tree
-from lastseen.ros2.conversions import to_message, to_tree
 from lastseen.ros2.driving import NUMBERS, Limits, parse_zones, zone_text
 from lastseen.ros2.memory_node import TICK, MemoryNode, NodeOptions
-from lastseen.ros2.publications import LATCHED, Publication
 from lastseen.sources.options import SourceOptions
-from lastseen.sources.ros.messages import POSE_COVARIANCE, installed_class, message_class
+from lastseen.sources.ros.messages import message_class
 
-try:
-    import rclpy
-    import rclpy.context
-    from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
-    from rclpy.action import ActionServer, CancelResponse
-    from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
-    from rclpy.clock import Clock, ClockType
-    from rclpy.event_handler import SubscriptionEventCallbacks
-    from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
-    from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
-    from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-    from rclpy.signals import SignalHandlerOptions
-except ImportError as error:
-    raise SourceError(
-        "rclpy", None, "is not installed", remedy="source your ROS installation first, or use --zenoh"
-    ) from error
+# first: where there is no ROS, it says what helps
+from lastseen.sources.ros.rclpy_graph import THREADS, RclpyTransport, to_message, to_tree  # isort: split
+
+import rclpy
+from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
+from rclpy.action import ActionServer, CancelResponse
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
+from rclpy.clock import Clock, ClockType
+from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
+from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
+from rclpy.signals import SignalHandlerOptions
 
 OWN_PARAMETERS = tuple(
     one.name for one in dataclasses.fields(NodeOptions) if isinstance(one.default, bool | str | float)
 )
 """Fields of ``NodeOptions`` that are parameters of the same name; ``memory`` is one too."""
-_KEPT = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
-_THREADS = 6
-"""Subscriptions, services, an action and the timer: none waits for another."""
-
-
-class RclpyTransport:
-    """Topics through a node of rclpy."""
-
-    def __init__(self, node: Any) -> None:
-        self._node = node
-        self._publishers: dict[str, Any] = {}
-        self._missing: set[str] = set()
-        self._incoming = MutuallyExclusiveCallbackGroup()
-
-    def topics(self) -> list[tuple[str, str]]:
-        """Name and type of every topic that somebody else publishes."""
-        graph = self._node.get_topic_names_and_types()
-        return [(name, kind) for name, kinds in graph for kind in kinds if self._is_published(name)]
-
-    def _is_published(self, topic: str) -> bool:
-        """Whether somebody else publishes it: the graph also lists what is only awaited, such as our own objects."""
-        own = self._node.get_name(), self._node.get_namespace()
-        found = self._node.get_publishers_info_by_topic(topic)
-        return any((one.node_name, one.node_namespace) != own for one in found)
-
-    def subscribe(self, topic: str, kind: str, handle: Callable[[bytes], None]) -> Callable[[], None]:
-        """Call ``handle`` with every message in CDR."""
-        qualities = [_quality(topic, reading=True)]
-        if kind == POSE_COVARIANCE:
-            # AMCL keeps its last pose for late joiners, and sends no other while the robot stands
-            qualities.append(_KEPT)
-        subscriptions = [
-            self._node.create_subscription(
-                installed_class(kind),
-                topic,
-                lambda data: self._handle(topic, handle, bytes(data)),
-                quality,
-                raw=True,
-                callback_group=self._incoming,
-                # of the two one may not fit the publisher: that is no warning
-                event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=len(qualities) == 1),
-            )
-            for quality in qualities
-        ]
-
-        def end() -> None:
-            for one in subscriptions:
-                self._node.destroy_subscription(one)
-
-        return end
-
-    def _handle(self, topic: str, handle: Callable[[bytes], None], data: bytes) -> None:
-        """Handle a message; an error in a callback would end the executor, and the node with it."""
-        try:
-            handle(data)
-        except Exception as error:  # noqa: BLE001
-            self._node.get_logger().error(f"a message on {topic} failed: {type(error).__name__}: {error}")
-
-    def publish(self, publication: Publication) -> None:
-        """Send a message; of a type that ROS has not, it is left out and told once."""
-        try:
-            kind = message_class(publication.kind)
-        except ImportError:
-            if publication.kind not in self._missing:
-                self._missing.add(publication.kind)
-                package = publication.kind.partition("/")[0]
-                self._node.get_logger().warning(f"{publication.topic} is not published: {package} is not installed")
-            return
-        if publication.topic not in self._publishers:
-            self._publishers[publication.topic] = self._node.create_publisher(
-                kind, publication.topic, _quality(publication.topic, reading=False)
-            )
-        self._publishers[publication.topic].publish(to_message(kind, publication.tree))
-
-    def close(self) -> None:
-        """Publish no more."""
-        for publisher in self._publishers.values():
-            self._node.destroy_publisher(publisher)
-        self._publishers.clear()
 
 
 class LastseenNode(LifecycleNode):  # type: ignore[misc]
     """The lifecycle node; what it does in each state stands in ``MemoryNode``."""
 
-    def __init__(self, options: NodeOptions, *, context: Any = None) -> None:
-        super().__init__("lastseen", context=context)
+    def __init__(self, options: NodeOptions) -> None:
+        super().__init__("lastseen")
         self._given = options
         self._transport = RclpyTransport(self)
         self.memory_node = MemoryNode(self._transport, name=self.get_name(), node=self)
@@ -296,29 +209,6 @@ class LastseenNode(LifecycleNode):  # type: ignore[misc]
         )
 
 
-class Graph:
-    """A node of its own for a search from the shell: spun by a thread, left at the end."""
-
-    def __init__(self, *, domain: int | None = None) -> None:
-        self.context = rclpy.context.Context()
-        rclpy.init(context=self.context, domain_id=domain, signal_handler_options=SignalHandlerOptions.NO)
-        self.node = rclpy.create_node("lastseen_search", context=self.context)
-        self.transport = RclpyTransport(self.node)
-        self._executor = MultiThreadedExecutor(num_threads=_THREADS, context=self.context)
-        self._executor.add_node(self.node)
-        self._thread = threading.Thread(target=self._executor.spin, name="lastseen-graph", daemon=True)
-        self._thread.start()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._executor.shutdown()
-        self._thread.join(5.0)
-        self.node.destroy_node()
-        self.context.try_shutdown()
-
-
 def run_node(options: NodeOptions, arguments: list[str], *, autostart: bool = True) -> None:
     """Run the node until Ctrl-C or a shutdown of ROS; what was seen is on disk when this returns.
 
@@ -327,7 +217,7 @@ def run_node(options: NodeOptions, arguments: list[str], *, autostart: bool = Tr
         arguments: Those of ROS: ``--ros-args -r __ns:=/robot1 -p use_sim_time:=true``.
         autostart: Configure and activate at once, without a lifecycle manager.
     """
-    with ros_program(arguments, lambda: LastseenNode(options), threads=_THREADS) as (node, executor):
+    with ros_program(arguments, lambda: LastseenNode(options), threads=THREADS) as (node, executor):
         try:
             if autostart and (
                 node.trigger_configure() != TransitionCallbackReturn.SUCCESS
@@ -358,17 +248,6 @@ def ros_program(arguments: list[str], make_node: Callable[[], Any], *, threads: 
         executor.shutdown()
         node.destroy_node()
         rclpy.try_shutdown()
-
-
-def _quality(topic: str, *, reading: bool) -> Any:
-    """Best effort for what sensors send, reliable for what we send, kept for late joiners where that is custom."""
-    kept = topic == "/tf_static" or (not reading and topic in LATCHED)
-    sensed = reading and topic != "/tf_static" and not topic.startswith("~/")
-    return QoSProfile(
-        depth=100 if topic.startswith("/tf") else 1 if kept else 10,
-        durability=DurabilityPolicy.TRANSIENT_LOCAL if kept else DurabilityPolicy.VOLATILE,
-        reliability=ReliabilityPolicy.BEST_EFFORT if sensed else ReliabilityPolicy.RELIABLE,
-    )
 
 
 def _typed(value: Any, like: object) -> Any:

@@ -12,9 +12,7 @@ from lastseen.errors import SourceError
 from lastseen.frame import Frame, floor_pose
 from lastseen.pose2d import ORIGIN, Pose2D
 from lastseen.protocols import Detector
-from lastseen.ros2.conversions import to_message
 from lastseen.ros2.driving import (
-    POSE_STAMPED,
     Driver,
     GoalTopicMover,
     Limits,
@@ -24,11 +22,12 @@ from lastseen.ros2.driving import (
     VelocityMover,
     stamped_tree,
 )
-from lastseen.ros2.streams import ROBOT_FRAME, ImageStream, LocalizationGate, Transport
+from lastseen.ros2.streams import ROBOT_FRAME, ImageStream, LocalizationGate
 from lastseen.search.robot import Robot
 from lastseen.sources.options import SourceOptions
-from lastseen.sources.ros.messages import POSE_COVARIANCE, message_class
+from lastseen.sources.ros.messages import POSE, POSE_COVARIANCE, message_class
 from lastseen.sources.ros.stream import split_address
+from lastseen.sources.ros.transport import Transport
 
 SCHEME = "ros2://"
 WAYS = ("auto", "nav2", "goal_pose", "cmd_vel")
@@ -121,7 +120,7 @@ def ros_robot(
 
     ``ros2://?domain=5&base_frame=base_footprint&localization=/amcl_pose&drive_by=cmd_vel``; each word may be missing.
     """
-    from lastseen.ros2.rclpy_node import Graph
+    from lastseen.sources.ros.rclpy_graph import Graph
 
     words = {"domain": "", "base_frame": ROBOT_FRAME, "localization": "", "drive_by": "auto"}
     for name, text in parse_qsl(address.removeprefix(SCHEME).removeprefix("?"), keep_blank_values=True):
@@ -133,7 +132,7 @@ def ros_robot(
     _, domain = split_address(f"?domain={words['domain']}" if words["domain"] else "")
     # a view that waits is old: the newest alone is wanted
     chosen = (options or SourceOptions()).replaced(stall_after=1.0, queue_frames=2)
-    with Graph(domain=domain) as graph, ImageStream(graph.transport, chosen) as stream:
+    with Graph("lastseen_search", domain=domain) as graph, ImageStream(graph.transport, chosen) as stream:
         found = detector or stream.detector()
         if found is None:
             raise SourceError("detector", None, "is missing: no Detection2DArray topic", remedy="add --detector")
@@ -188,6 +187,9 @@ class Nav2Mover:
     def __init__(self, node: Any, *, world: str) -> None:
         from rclpy.action import ActionClient
 
+        from lastseen.sources.ros.rclpy_graph import to_message
+
+        self._to_message = to_message
         self._world = world
         self._kind = message_class("nav2_msgs/action/NavigateToPose")
         self._client = ActionClient(node, self._kind, _NAV2_ACTION)
@@ -201,7 +203,7 @@ class Nav2Mover:
 
     def start(self, goal: Pose2D) -> None:
         """Send the goal."""
-        pose = to_message(message_class(POSE_STAMPED), stamped_tree(goal, self._world))
+        pose = self._to_message(message_class(POSE), stamped_tree(goal, self._world))
         self._result, self._seen = None, time.monotonic()
         self._goal = self._client.send_goal_async(self._kind.Goal(pose=pose))
 

@@ -13,10 +13,11 @@ from typing import Any
 from lastseen.errors import InvalidValue, LastseenError
 from lastseen.ros2.driving import DryRun, Limits, Mover, Stopped
 from lastseen.ros2.feeder import Feeder
-from lastseen.ros2.publications import Tree, object_tree
+from lastseen.ros2.publications import object_tree
 from lastseen.ros2.robot import robot_of
 from lastseen.search.search import Search
 from lastseen.server.serializers import object_json
+from lastseen.sources.ros.transport import Tree
 
 _log = logging.getLogger(__name__)
 Feedback = Callable[[Tree], None]

@@ -19,15 +19,25 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from lastseen.config import Settings
 from lastseen.geometry import Pose3D
 from lastseen.pose2d import Pose2D, wrap_angle
-from lastseen.ros2.conversions import to_cdr
-from lastseen.ros2.driving import is_at
-from lastseen.ros2.publications import Tree, point_tree, time_tree
+from lastseen.ros2.driving import TWIST, is_at
+from lastseen.ros2.publications import point_tree, time_tree
 from lastseen.ros2.rclpy_node import ros_program
 from lastseen.search.robot import open_robot
 from lastseen.sim.agent import advanced
 from lastseen.sim.render import camera_pose
 from lastseen.sources.ros import writing
-from lastseen.sources.ros.messages import CAMERA_INFO, DETECTIONS, IMAGE, ODOMETRY, TF, message_class, ros2_types
+from lastseen.sources.ros.messages import (
+    CAMERA_INFO,
+    DETECTIONS,
+    IMAGE,
+    ODOMETRY,
+    POSE,
+    TF,
+    message_class,
+    ros2_types,
+    to_cdr,
+)
+from lastseen.sources.ros.transport import Tree
 
 MOTION_PERIOD, CAMERA_PERIOD = 0.05, 0.25
 """Seconds: odometry at 20 Hz; an image takes some 100 ms to render."""
@@ -67,7 +77,7 @@ class SimRobot(Node):  # type: ignore[misc]
         mount = writing.transform(self.T_base_camera, stamp=self._now(), parent="base_link")
         self._send("/tf_static", mount)
         alone, together = MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup()
-        pose, twist = message_class("geometry_msgs/msg/PoseStamped"), message_class("geometry_msgs/msg/Twist")
+        pose, twist = message_class(POSE), message_class(TWIST)
         self.create_subscription(pose, "/goal_pose", self._on_goal, 10, callback_group=together)
         self.create_subscription(twist, "/cmd_vel", self._on_velocity, 10, callback_group=together)
         self.create_timer(MOTION_PERIOD, self._move, callback_group=alone())

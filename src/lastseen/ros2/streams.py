@@ -1,6 +1,6 @@
 """What comes in from the graph: images with poses, or boxes that a robot's own cameras found in 3-D.
 
-Both speak to a ``Transport``, which rclpy and Zenoh offer alike.
+Both speak to a ``Transport``, which rclpy and Zenoh offer alike (sources/ros/transport.py).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -18,15 +18,14 @@ from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
 from lastseen.observation import Observation
-from lastseen.ros2.conversions import observations
-from lastseen.ros2.publications import DETECTIONS_3D, Publication
+from lastseen.ros2.publications import DETECTIONS_3D
 from lastseen.sources.live import FrameQueue
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import NO_POSE, Intake
-from lastseen.sources.ros.messages import POSE_COVARIANCE, TF, nanoseconds
-from lastseen.sources.ros.stream import KEEP_TF, WAIT_FOR_POSE, Arrived, RosStream, live_topics, read_message
-from lastseen.sources.ros.topics import Topic
+from lastseen.sources.ros.messages import POSE_COVARIANCE, TF, nanoseconds, pose
+from lastseen.sources.ros.stream import KEEP_TF, WAIT_FOR_POSE, Arrived, RosStream, read_message
 from lastseen.sources.ros.transforms import Link, TransformTree, frame_name
+from lastseen.sources.ros.transport import Transport
 
 MAX_POSITION_STD = 0.5
 """Metres of standard deviation up to which a robot counts as localized: a thing is then put into the right corner of
@@ -43,36 +42,18 @@ TF_LATE = 1.0
 """Seconds by which tf may come after the boxes: a link that is silent for longer holds the boxes of others up."""
 ROBOT_FRAME = "base_link"
 """The robot's own frame by custom (REP 105)."""
-
-Handler = Callable[[bytes], None]
-
-
-class Transport(Protocol):
-    """What carries messages: rclpy or Zenoh."""
-
-    def topics(self) -> list[tuple[str, str]]:
-        """Name and type of every topic that somebody else publishes."""
-
-    def subscribe(self, topic: str, kind: str, handle: Handler) -> Callable[[], None]:
-        """Call ``handle`` with every message in CDR; returns what ends it."""
-
-    def publish(self, publication: Publication) -> None:
-        """Send a message."""
+_SMALLEST_SIDE = 0.01
+"""Metres: a detector that gives no size has still seen something."""
 
 
 class ImageStream(RosStream):
     """The robot's camera over a transport."""
 
     def __init__(self, transport: Transport, options: SourceOptions | None = None) -> None:
-        super().__init__("ros2 graph", options)
-        self._transport = transport
+        super().__init__("ros2 graph", transport, options)
         self.waits_for_detections = False
         """Whether a pair waits for the detections of its stamp, and is left out where none come."""
         self._undetected: deque[Arrived] = deque()
-
-    def find_topics(self) -> list[Topic]:
-        """Topics of the graph as it is now."""
-        return live_topics(self._transport.topics())
 
     def _posed(self) -> list[Arrived]:
         """The pairs that are ready; those of a detector's topic wait for what it found, which takes a while."""
@@ -106,17 +87,6 @@ class ImageStream(RosStream):
                     if silent > max(LOCALIZER_SILENT, _RECENT * usual):
                         return silent
         return None
-
-    def receive(self, stop: threading.Event) -> None:
-        """Subscribe to the camera's topics until ``stop`` is set."""
-        ends: list[Callable[[], None]] = []
-        try:
-            for topic, kind in self.wanted().items():
-                ends.append(self._transport.subscribe(topic, kind, partial(self.on_message, topic, kind)))
-            stop.wait()
-        finally:
-            for end in ends:
-                end()
 
 
 class BoxStream:
@@ -238,6 +208,42 @@ class BoxStream:
         if self._reach(links) < stamp:
             return None
         return self._tree.along(links, stamp, max_gap=self._options.max_pose_gap)
+
+
+def observations(message: Any, T_world_frame: Pose3D, camera: Pose3D) -> list[Observation]:
+    """The boxes of a Detection3DArray in the world; what is no box raises ``InvalidValue``.
+
+    Args:
+        message: Of rosbags or rclpy.
+        T_world_frame: Where the frame of the boxes is.
+        camera: T_world_camera, for the side that things were seen from.
+    """
+    stamp = nanoseconds(message.header) / 1e9
+    found = []
+    for one in message.detections:
+        T_world_box = T_world_frame @ pose(one.bbox.center.position, one.bbox.center.orientation)
+        size = np.array([one.bbox.size.x, one.bbox.size.y, one.bbox.size.z], dtype=np.float64)
+        # memory's boxes stand upright: the extent of a turned one
+        extent = np.abs(T_world_box.rotation) @ np.maximum(size, _SMALLEST_SIDE)
+        labels: dict[str, float] = {}
+        for result in one.results:
+            name, score = str(result.hypothesis.class_id).strip(), float(result.hypothesis.score)
+            if not math.isfinite(score):
+                raise InvalidValue("detection.score", score, "must be finite", remedy="check the detector")
+            if name:
+                labels[name] = max(labels.get(name, 0.0), min(max(score, 0.0), 1.0))
+        toward = camera.translation - T_world_box.translation
+        found.append(
+            Observation(
+                position=T_world_box.translation,
+                extent=extent,
+                view_direction=toward if np.linalg.norm(toward) > 1e-6 else np.array([0.0, 0.0, 1.0]),
+                stamp=stamp,
+                labels=labels,
+                quality=max(labels.values(), default=1.0),
+            )
+        )
+    return found
 
 
 class LocalizationGate:

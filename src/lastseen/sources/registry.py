@@ -22,8 +22,8 @@ SCHEMES = {
     "phone": "lastseen.sources.phone.source:PhoneSource",
     "realsense": "lastseen.sources.camera:RealSenseSource",
     "record3d": "lastseen.sources.camera:Record3DSource",
-    "ros2": "lastseen.sources.ros.rclpy_stream:RclpySource",
-    "ros2+zenoh": "lastseen.sources.ros.zenoh_stream:ZenohSource",
+    "ros2": "lastseen.sources.ros.rclpy_graph:open_graph",
+    "ros2+zenoh": "lastseen.sources.ros.zenoh_graph:open_zenoh",
     "sim": "lastseen.sources.simulated:SimSource",
     "zmq": "lastseen.sources.zmq_stream:ZmqSource",
 }

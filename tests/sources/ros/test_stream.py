@@ -8,8 +8,8 @@ from lastseen.frame import Frame
 from lastseen.sources import SourceOptions
 from lastseen.sources.lens import Lens, Undistorter
 from lastseen.sources.ros.messages import ros2_types
-from lastseen.sources.ros.stream import RosStream, live_topics
-from lastseen.sources.ros.topics import Topic
+from lastseen.sources.ros.stream import RosStream
+from tests.ros2.graph import FakeTransport
 from tests.sources.room import CAMERA, looking, render
 from tests.sources.ros.bags import COLOR, DEPTH, DEPTH_INFO, INFO, OPTICAL, START, Bag
 
@@ -21,11 +21,9 @@ class Replayed(RosStream):
     """Messages as a middleware would bring them, in the order they were added."""
 
     def __init__(self, bag: Bag) -> None:
-        super().__init__("test", SourceOptions(backpressure="lossless", queue_frames=50))
+        topics = sorted({(topic, kind) for topic, kind, _, _ in bag.messages})
+        super().__init__("test", FakeTransport(topics), SourceOptions(backpressure="lossless", queue_frames=50))
         self._bag = bag
-
-    def find_topics(self) -> list[Topic]:
-        return live_topics({(topic, kind) for topic, kind, _, _ in self._bag.messages})
 
     def receive(self, stop: threading.Event) -> None:
         del stop

@@ -129,6 +129,11 @@ def made(kind: str, tree: Mapping[str, Any]) -> Any:
     return store.types[kind](**{name: _value(description, tree.get(name)) for name, description in fields})
 
 
+def to_cdr(kind: str, tree: Mapping[str, Any]) -> bytes:
+    """The same message in CDR: no ROS is needed."""
+    return bytes(ros2_types().serialize_cdr(made(kind, tree), kind))
+
+
 def _value(description: Any, value: Any) -> Any:
     node, detail = description
     if node.name == "NAME":

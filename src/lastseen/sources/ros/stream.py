@@ -11,10 +11,10 @@ import math
 import os
 import re
 import threading
-from abc import abstractmethod
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -34,6 +34,7 @@ from lastseen.sources.ros.pairs import Pair, Pairs
 from lastseen.sources.ros.poses import CameraPoses, Corrections
 from lastseen.sources.ros.topics import Chosen, Topic, choose
 from lastseen.sources.ros.transforms import Link, TransformTree, frame_name, pose_frames
+from lastseen.sources.ros.transport import Transport
 
 KEEP_TF = 30.0
 """Seconds of tf that are kept: an image older than that is not waited for."""
@@ -63,11 +64,19 @@ class Arrived:
 
 
 class RosStream(LiveSource[Arrived]):
-    """The part of a live ROS 2 source that does not depend on the middleware."""
+    """A camera on the graph that a transport leads to; ``leave`` ends a transport that is this stream's own."""
 
-    def __init__(self, address: str, options: SourceOptions | None = None) -> None:
+    def __init__(
+        self,
+        address: str,
+        transport: Transport,
+        options: SourceOptions | None = None,
+        *,
+        leave: Callable[[], None] = lambda: None,
+    ) -> None:
         require_rosbags("live ROS 2 topics")
         super().__init__(address, options)
+        self._transport, self._leave = transport, leave
         self._lock = threading.Lock()
         self._chosen: Chosen | None = None
         self._detections = RecentDetections(self.options, undistort=self._undistort_box)
@@ -81,9 +90,36 @@ class RosStream(LiveSource[Arrived]):
         self._tree = TransformTree(odom_frame=self.options.odom_frame, restart_after=self.options.restart_after)
         self._begin()
 
-    @abstractmethod
     def find_topics(self) -> list[Topic]:
-        """The topics that are published now; colour and depth are told apart by name."""
+        """The topics that are published now; an image with depth in its name is depth."""
+        return [
+            Topic(name, kind, depth="depth" in name.lower() if kind in IMAGES else None)
+            for name, kind in sorted(self._transport.topics())
+        ]
+
+    def receive(self, stop: threading.Event) -> None:
+        """Subscribe to the camera's topics until ``stop`` is set."""
+        ends: list[Callable[[], None]] = []
+        try:
+            # tf_static last: it comes at once, and then everything is known to be subscribed
+            for topic, kind in sorted(self.wanted().items(), key=lambda one: one[0] == "/tf_static"):
+                try:
+                    end = self._transport.subscribe(topic, kind, partial(self.on_message, topic, kind))
+                except SourceError:
+                    # where poses come from elsewhere, a graph may do without tf
+                    if kind != TF or not self.options.pose_topic:
+                        raise
+                    continue
+                ends.append(end)
+            stop.wait()
+        finally:
+            for end in ends:
+                end()
+
+    def close(self) -> None:
+        """Stop receiving, and leave the graph where it was joined for this stream."""
+        super().close()
+        self._leave()
 
     def topics(self) -> Chosen:
         """The camera's topics, once they are all there; one that does not show up is an error."""
@@ -289,13 +325,6 @@ class RosStream(LiveSource[Arrived]):
             if whole or same >= SETTLE / _LOOK or self._stop.wait(_LOOK):
                 break
         return choose(found, self.options)
-
-
-def live_topics(names: Collection[tuple[str, str]]) -> list[Topic]:
-    """Topics by name and type; an image with depth in its name is depth."""
-    return [
-        Topic(name, kind, depth="depth" in name.lower() if kind in IMAGES else None) for name, kind in sorted(names)
-    ]
 
 
 def read_message(data: bytes, kind: str, name: str) -> Any:

@@ -12,7 +12,8 @@ from lastseen.geometry import Pose3D
 from lastseen.sources import SourceOptions, open_source
 from lastseen.sources.ros import writing
 from lastseen.sources.ros.messages import CAMERA_INFO, DETECTIONS, IMAGE, TF, ros2_types
-from lastseen.sources.ros.zenoh_stream import DEFAULT_HOST, ZenohSource, topic_of_token, type_key
+from lastseen.sources.ros.stream import RosStream
+from lastseen.sources.ros.zenoh_graph import DEFAULT_HOST, topic_of_token, type_key
 from tests.sources.room import CAMERA, render, walk
 
 zenoh = pytest.importorskip("zenoh")
@@ -82,14 +83,14 @@ def robot() -> Iterator[Robot]:
 
 
 @pytest.fixture
-def source(robot: Robot) -> Iterator[ZenohSource]:
+def source(robot: Robot) -> Iterator[RosStream]:
     options = SourceOptions(backpressure="lossless", queue_frames=50, stall_after=0.2, end_after=3.0)
     with open_source(f"ros2+zenoh://127.0.0.1:{robot.port}?domain={DOMAIN}", options) as opened:
-        assert isinstance(opened, ZenohSource)
+        assert isinstance(opened, RosStream)
         yield opened
 
 
-def started(source: ZenohSource, robot: Robot) -> None:
+def started(source: RosStream, robot: Robot) -> None:
     """Receive, and wait until the robot's static transform shows that the way is open and its camera is known."""
     source.start()
     for _ in range(100):
@@ -102,7 +103,7 @@ def started(source: ZenohSource, robot: Robot) -> None:
     raise AssertionError("tf_static never came")
 
 
-def test_topics_are_found_and_frames_come_with_interpolated_poses(robot: Robot, source: ZenohSource) -> None:
+def test_topics_are_found_and_frames_come_with_interpolated_poses(robot: Robot, source: RosStream) -> None:
     poses = walk(4)
     started(source, robot)
     assert source.topics().color.name == COLOR
@@ -125,7 +126,7 @@ def test_topics_are_found_and_frames_come_with_interpolated_poses(robot: Robot, 
         assert np.allclose(frame.T_world_camera.translation, pose.translation, atol=1e-9)
 
 
-def test_bad_messages_and_a_restart_are_survived(robot: Robot, source: ZenohSource) -> None:
+def test_bad_messages_and_a_restart_are_survived(robot: Robot, source: RosStream) -> None:
     pose = walk(1)[0]
     started(source, robot)
     robot.session.put(robot.key("/tf"), b"\x00\x01\x00\x00nonsense")
@@ -142,7 +143,7 @@ def test_bad_messages_and_a_restart_are_survived(robot: Robot, source: ZenohSour
     assert source.intake.skipped == {"unreadable message on /tf": 1, f"unreadable message on {COLOR}": 1}
 
 
-def test_the_world_of_the_first_frame_stays_the_world(robot: Robot, source: ZenohSource) -> None:
+def test_the_world_of_the_first_frame_stays_the_world(robot: Robot, source: RosStream) -> None:
     pose = walk(1)[0]
     started(source, robot)
     for number in range(3):
@@ -161,7 +162,7 @@ def test_the_world_of_the_first_frame_stays_the_world(robot: Robot, source: Zeno
     assert any("world_frame=earth" in note for note in source.intake.notes)
 
 
-def test_detections_are_those_of_the_stamp(robot: Robot, source: ZenohSource) -> None:
+def test_detections_are_those_of_the_stamp(robot: Robot, source: RosStream) -> None:
     from lastseen.detection import Detection
 
     pose = walk(1)[0]

@@ -32,19 +32,7 @@ from lastseen.sim.floorplan.plan import (
 )
 from lastseen.sim.home import Home, Room, Thing
 
-_WORDS = (
-    "balance ball", "bar soap", "bathroom cabinet", "bathroom counter", "bell pepper", "board game", "bottle water",
-    "bread slice", "candy bar", "ceiling fan", "ceiling lamp", "cell phone", "chinese food", "chocolate syrup",
-    "closet drawer", "clothes pants", "clothes pile", "clothes shirt", "coat rack", "coffee maker", "coffee pot",
-    "coffee table", "condiment bottle", "condiment shaker", "cooking pot", "cpu screen", "creamy buns",
-    "cutlery fork", "cutlery knife", "cutting board", "dining room", "dish bowl", "dishwashing liquid", "door jamb",
-    "face cream", "frying pan", "garbage can", "hair product", "home office", "kitchen cabinets", "kitchen counter",
-    "kitchen table", "knife block", "light switch", "living room", "lotion bottle", "main door", "milk shake",
-    "minced meat", "mouse mat", "oven tray", "pain killers", "paper tray", "photo frame", "pound cake",
-    "power socket", "remote control", "sports ball", "standing mirror", "stove fan", "table lamp", "teddy bear",
-    "toilet paper", "towel rack", "towel rolled", "tv stand", "wall lamp", "wall phone", "wall picture frame",
-    "wall shelf", "washing machine", "washing sponge", "water glass", "whipped cream", "wine glass",
-)  # fmt: skip
+_WORDS = Path(__file__).with_name("virtualhome.txt").read_text(encoding="utf-8").splitlines()
 _SPACED = {words.replace(" ", ""): words for words in _WORDS}
 """VirtualHome writes class names as one word; people write them as they speak."""
 _STRUCTURE = ("Floor", "Floors", "Walls", "Ceiling", "Doors", "Windows", "Characters")

@@ -5,10 +5,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from lastseen.config.perception import Keyframes
 from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
-from lastseen.perception.keyframes import KeyframeSelector, Refusal
+from lastseen.perception.keyframes import KEY_PERIOD, KeyframeSelector, Refusal
 from tests.sources.room import CAMERA, looking, render
 
 START = looking(-1.0, 0.0, yaw=0.0)
@@ -39,7 +38,7 @@ def test_a_camera_that_stands_is_not_looked_through_again_and_again() -> None:
 def test_a_camera_that_stands_looks_again_after_a_while() -> None:
     selector = KeyframeSelector()
     selector.judge(frame(0.0, START))
-    assert selector.judge(frame(Keyframes().key_period, START)) is None
+    assert selector.judge(frame(KEY_PERIOD, START)) is None
 
 
 def test_motion_makes_a_keyframe() -> None:

@@ -209,12 +209,6 @@ class Places(Section):
     detect_branches: bool = setting(False, why="true makes an anchor where depth shows a door or a fork")
     reenter: bool = setting(True, why="a place left and found again is one place; without it ABABA never fires")
     reenter_window: int = setting(8, unit="places", low=1, why="how many recent places can be re-entered")
-    same_anchor: float = setting(
-        0.25,
-        unit="m",
-        low=0.0,
-        why="half the way between two anchors: nearer, an anchor of an earlier walk in the same map is this one",
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,25 +15,11 @@ class Lift(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Keyframes(Section):
-    """Which frames are processed."""
-
-    key_distance: float = setting(0.05, unit="m", low=0.0, why="a tenth of arm's length: occlusions change")
-    key_turn: float = setting(2.5, unit="deg", low=0.0, why="a twentieth of a usual field of view moves edges")
-    key_period: float = setting(
-        2.0, unit="s", low=0.0, why="a standing camera takes a frame again after this, to see what came or went"
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
 class Segment(Section):
     """The geometric segmenter: things are what stands out of planes."""
 
     columns: int = setting(214, unit="px", low=40, why="width it works at: a mug at two metres has 7 of them")
     max_range: float = setting(4.5, unit="m", low=0.1, why="beyond it depth noise hides small things")
-    plane_margin: float = setting(0.015, unit="m", low=0.0, why="depth noise of a flat surface at one metre")
-    plane_noise: float = setting(0.003, unit="m per m^2", low=0.0, why="noise grows with the square of range")
-    min_pixels: int = setting(30, unit="px at that width", low=1, why="smaller blobs are noise")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,14 +50,8 @@ class Encoding(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Vocabulary(Section):
-    """When a name chosen from a list by appearance is sure enough to be given."""
+    """How a name is chosen from a list by appearance."""
 
-    min_share: float = setting(
-        0.25, low=0.0, high=1.0, why="a name with less than a quarter of the belief is a guess"
-    )
-    min_lead: float = setting(
-        0.1, low=0.0, high=1.0, why="two names this close cannot be told apart, unless people mix them up too"
-    )
     template: str = setting("a photo of a {}", why="the sentence CLIP was tried with; {} is the name")
 
 
@@ -99,7 +79,6 @@ class Outlines(Section):
     points_per_side: int = setting(
         12, unit="points", low=1, high=64, why="a mug two metres away is a twelfth of the picture's width"
     )
-    at_once: int = setting(32, unit="prompts", low=1, why="bounds memory: each prompt decodes to three masks")
     min_quality: float = setting(
         0.85, low=0.0, high=1.0, why="the overlap SAM predicts for its own mask; its authors keep 0.88 and more"
     )

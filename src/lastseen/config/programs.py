@@ -22,10 +22,6 @@ class Server(Section):
     max_leap: float = setting(
         2_592_000.0, unit="s", low=1.0, why="a stamp a month after the last one is a wrong clock or a wrong unit"
     )
-    max_image_pixels: int = setting(
-        16_000_000, unit="px", low=64, why="a picture may be small as a file and huge when unpacked"
-    )
-    max_clients: int = setting(128, unit="WebSocket clients", low=1, why="each costs a task and a socket buffer")
     readers: int = setting(
         4,
         unit="threads",
@@ -58,7 +54,6 @@ class Robot(Section):
     radius: float = setting(0.18, unit="m", low=0.01, high=1.0, why="LoCoBot, the robot of the ObjectNav tasks")
     camera_height: float = setting(0.88, unit="m", low=0.05, high=3.0, why="LoCoBot's camera, as in ObjectNav")
     look_angle: float = setting(30.0, unit="deg", low=1.0, high=90.0, why="one look action, as in ObjectNav")
-    look_limit: float = setting(60.0, unit="deg", low=0.0, high=90.0, why="two looks up or down: ceiling to feet")
     step_over: float = setting(0.05, unit="m", low=0.0, why="wheels pass carpets and thresholds lower than this")
     slide: bool = setting(True, why="Habitat lets a blocked forward slide along the wall; false stops dead")
 

@@ -33,7 +33,6 @@ from lastseen.config.perception import (
     Detector,
     Encoding,
     Grounding,
-    Keyframes,
     Lift,
     Outlines,
     Segment,
@@ -96,7 +95,6 @@ class Settings(Section):
     robot: Robot = field(default_factory=Robot)
     camera: Camera = field(default_factory=Camera)
     homes: Homes = field(default_factory=Homes)
-    keyframes: Keyframes = field(default_factory=Keyframes)
     segment: Segment = field(default_factory=Segment)
     detector: Detector = field(default_factory=Detector)
     encoding: Encoding = field(default_factory=Encoding)

@@ -13,10 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.appearance import sharpness
-from lastseen.config.perception import Keyframes
 from lastseen.frame import Frame
 from lastseen.geometry import Pose3D
 
+KEY_DISTANCE = 0.05
+"""Metres that the camera moves between keyframes: a tenth of arm's length, at which occlusions change."""
+KEY_TURN = 2.5
+"""Degrees of the same: a twentieth of a usual field of view moves edges."""
+KEY_PERIOD = 2.0
+"""Seconds after which a standing camera takes a frame again, to see what came or went."""
 SWEEP_RATE = 100.0
 """Degrees a second: faster turns smear the image and tear colour from depth."""
 DARK = 30.0
@@ -47,8 +52,7 @@ class Refusal(StrEnum):
 class KeyframeSelector:
     """Passes keyframes: frames after some motion that are sharp, lit and have depth."""
 
-    def __init__(self, config: Keyframes | None = None) -> None:
-        self.config = config or Keyframes()
+    def __init__(self) -> None:
         self.passed = 0
         self.refused: Counter[Refusal] = Counter()
         self._last_key: tuple[float, Pose3D] | None = None
@@ -113,9 +117,9 @@ class KeyframeSelector:
             return False
         before, key = self._last_key
         return (
-            stamp - before < self.config.key_period
-            and pose.distance_to(key) < self.config.key_distance
-            and float(np.degrees(pose.angle_to(key))) < self.config.key_turn
+            stamp - before < KEY_PERIOD
+            and pose.distance_to(key) < KEY_DISTANCE
+            and float(np.degrees(pose.angle_to(key))) < KEY_TURN
         )
 
     def _is_blurred(self, frame: Frame) -> bool:

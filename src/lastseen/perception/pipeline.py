@@ -60,7 +60,7 @@ class Perception:
         self.segmenter = segmenter or GeometricSegmenter(self.settings.segment)
         self.encoder: Encoder = encoder or ColorShapeEncoder()
         self.namer = namer
-        self.keyframes = KeyframeSelector(self.settings.keyframes)
+        self.keyframes = KeyframeSelector()
         self.filter = DetectionFilter()
         self.targets = tuple(targets)
         self.together = Together() if with_geometry and detector is not None else None

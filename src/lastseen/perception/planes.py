@@ -18,13 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from lastseen.config.perception import Segment
 from lastseen.perception.kernels import facing_pixels, lie_on, on_plane, peak_heights, sectors_of
 
 Floats = NDArray[np.float32]
 Bools = NDArray[np.bool_]
 Labels = NDArray[np.int32]
 
+MARGIN, NOISE = 0.015, 0.003
+"""Metres by which a flat surface is rough by depth noise, and what is added for each square metre of range."""
 PLANE_SHARE = 0.02
 """Share of the pixels that makes a level or upright plane."""
 LEVEL_AREA = 0.5
@@ -166,7 +167,6 @@ def find_planes(
     depth: Floats,
     *,
     areas: Floats,
-    config: Segment,
     known: Callable[[Plane, NDArray[np.float64], NDArray[np.float64]], bool] = lambda *_: False,
 ) -> Planes:
     """The large planes of an image; ``points`` and ``normals`` are in world axes.
@@ -177,7 +177,7 @@ def find_planes(
     planes = Planes(
         regions=np.zeros(depth.shape, dtype=np.int32),
         close=np.zeros(depth.shape, dtype=np.bool_),
-        margin=config.plane_margin + config.plane_noise * depth**2,
+        margin=MARGIN + NOISE * depth**2,
         areas=areas,
         min_pixels=PLANE_SHARE * depth.size,
         points=points,

@@ -22,6 +22,8 @@ from lastseen.perception.torch_models import check_folder, device_of, load_model
 from lastseen.protocols import Detector
 
 MODEL_TYPE = "sam"
+AT_ONCE = 32
+"""Prompts at once, to bound memory: each decodes to three masks."""
 SAME_MASK = 0.7
 """Intersection over union from which two masks are one thing: points on one thing give its mask many times."""
 
@@ -85,8 +87,8 @@ class Sam:
         qualities: list[float] = []
         with torch.inference_mode():
             seen = self._model.get_image_embeddings(picture["pixel_values"].to(self._device))
-            for start in range(0, len(prompts), self.settings.at_once):
-                part = torch.from_numpy(prompts[start : start + self.settings.at_once]).float()[None].to(self._device)
+            for start in range(0, len(prompts), AT_ONCE):
+                part = torch.from_numpy(prompts[start : start + AT_ONCE]).float()[None].to(self._device)
                 given = {"input_boxes": part[:, :, 0]} if boxes is not None else {"input_points": part}
                 answer = self._model(image_embeddings=seen, multimask_output=True, **given)
                 scores, best = answer.iou_scores[0].cpu().max(dim=1)

@@ -42,6 +42,8 @@ Floats = NDArray[np.float32]
 Bools = NDArray[np.bool_]
 Labels = NDArray[np.int32]
 
+MIN_PIXELS = 30
+"""Pixels of the working image; smaller blobs are noise."""
 EDGE_STEP = 0.02
 """Metres; a larger step in depth between neighbours is an outline."""
 EDGE_SLOPE = 0.02
@@ -176,14 +178,13 @@ class GeometricSegmenter:
             view.normals,
             smooth,
             areas=view.areas,
-            config=self.config,
             known=lambda plane, low, high: self.map.find(plane, low, high) is not None,
         )
         free = usable & (planes.regions == 0)
         # parts of surfaces that earlier frames showed better than this one
         self.map.clear(free, world, np.float32(LOOSE) * planes.margin)
         labels, count = ndimage.label(free & ~steps & ~folds)
-        labels = _without_small(labels, count, self.config.min_pixels)
+        labels = _without_small(labels, count, MIN_PIXELS)
         # outline pixels go to the neighbour whose colour is nearest: colour edges are sharper than depth's
         grow(labels, free, rgb, 3)
         lies_flat = _share(labels, planes.close) > FLAT_SHARE

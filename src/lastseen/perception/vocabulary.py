@@ -32,6 +32,10 @@ CLIP_FLOOR = 0.2
 """CLIP's cosine of a picture and words that do not fit lies mostly below."""
 SIGLIP_FLOOR = 0.05
 """The same for SigLIP."""
+MIN_SHARE = 0.25
+"""Belief in a name below which it is a guess."""
+MIN_LEAD = 0.1
+"""Belief by which a name must lead, unless people mix the next one up with it too."""
 KEPT = 3
 """Names given at most: those after the third are noise to memory's vote."""
 
@@ -126,7 +130,7 @@ class Namer:
         lead = together - float(np.max(shares, where=~alike, initial=0.0))
         if best >= self._count or cosines[best] < self._floor:
             return {}
-        if together < self._rules.min_share or lead < self._rules.min_lead:
+        if together < MIN_SHARE or lead < MIN_LEAD:
             return {}
         order = np.argsort(-shares, kind="stable")[:KEPT].tolist()
         kept = [index for index in order if index < self._count]

@@ -35,6 +35,8 @@ _MAX_OBSERVATIONS = 512
 """Per frame: far more than a detector finds in one image."""
 _MAX_EMBEDDING = 4096
 """Numbers: more than the encoders of today give."""
+_MAX_PIXELS = 16_000_000
+"""Of a picture: one may be small as a file and huge when unpacked."""
 _MAX_FIELDS = 50_000
 """Names in a body: twice what the largest one allowed has; without it a body of names alone would take minutes."""
 
@@ -229,9 +231,8 @@ class Ingest:
             raise HTTPException(503, "the server is shutting down")
 
     def _frame(self, body: FrameBody) -> Frame:
-        pixels = self.service.settings.server.max_image_pixels
-        rgb = read_color(_bytes("rgb_b64", body.rgb_b64), name="rgb_b64", max_pixels=pixels)
-        raw = read_depth(_bytes("depth_b64", body.depth_b64), name="depth_b64", max_pixels=pixels)
+        rgb = read_color(_bytes("rgb_b64", body.rgb_b64), name="rgb_b64", max_pixels=_MAX_PIXELS)
+        raw = read_depth(_bytes("depth_b64", body.depth_b64), name="depth_b64", max_pixels=_MAX_PIXELS)
         camera = Intrinsics(**body.intrinsics.model_dump())
         depth_camera = None
         if raw.shape != (camera.height, camera.width):
@@ -245,7 +246,7 @@ class Ingest:
         if seen.crop_b64 is not None:
             crop = _bytes("crop_b64", seen.crop_b64)
             # what is stored is shown in browsers: it must be the picture it says it is
-            read_color(crop, name="crop_b64", max_pixels=self.service.settings.server.max_image_pixels)
+            read_color(crop, name="crop_b64", max_pixels=_MAX_PIXELS)
             if not crop.startswith(b"\xff\xd8\xff"):
                 raise HTTPException(422, "crop_b64: must be a JPEG")
         position = np.array(seen.xyz_world)

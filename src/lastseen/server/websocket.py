@@ -22,6 +22,8 @@ from lastseen.server.responses import json_text
 from lastseen.server.service import Service
 
 TOPICS = ("events", "objects", "point_cloud", "robot", "stats")
+MAX_CLIENTS = 128
+"""WebSocket clients at once: each costs a task and a socket buffer."""
 MAX_COMMAND = 4096
 """Bytes of a client's message."""
 MAX_MISTAKES = 20
@@ -265,7 +267,7 @@ def routes(service: Service, ticker: Ticker) -> APIRouter:
         if service.stopping:
             await socket.close(_GOING_AWAY, "the server is going down")
             return
-        if service.clients >= service.settings.server.max_clients:
+        if service.clients >= MAX_CLIENTS:
             await socket.close(_TRY_LATER, "too many clients")
             return
         service.clients += 1

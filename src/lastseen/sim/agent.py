@@ -23,6 +23,8 @@ _STRIDE = 0.01
 """Metres between two collision checks: a fifth of a grid cell, so no obstacle is stepped over."""
 _MIN_SLIDE = 0.05
 """Share of a stride that must run along the obstacle for the robot to slide: nearly head-on it stops."""
+_LOOK_LIMIT = 60.0
+"""Degrees up and down: two looks, from ceiling to feet."""
 _TURN_COST = 0.02
 """Metres that one turn counts for: of two paths about as long, the straighter one is taken."""
 _MOTION = DeadReckoning()
@@ -73,7 +75,7 @@ class Agent:
             self.stopped = True
         elif action in (Action.LOOK_UP, Action.LOOK_DOWN):
             change = robot.look_angle if action is Action.LOOK_UP else -robot.look_angle
-            self.pitch = min(max(self.pitch + change, -robot.look_limit), robot.look_limit)
+            self.pitch = min(max(self.pitch + change, -_LOOK_LIMIT), _LOOK_LIMIT)
         self.reckoned = apply(self.reckoned, action, motion=self.motion)
         distance, turn = _intended(action, self.motion)
         if self.noise is not None and (distance or turn):

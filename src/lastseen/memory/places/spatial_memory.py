@@ -20,6 +20,8 @@ from lastseen.memory.places.progress import Progress
 from lastseen.pose2d import ORIGIN, Pose2D
 
 STATE_VERSION = 1
+SAME_ANCHOR = 0.25
+"""Metres, half the way between two anchors: nearer, an anchor of an earlier walk in the same map is this one."""
 
 
 class SpatialMemory:
@@ -324,7 +326,7 @@ class SpatialMemory:
 
     def _add_anchor(self, reasons: list[AnchorReason], world_pose: Pose2D | None) -> SpatialEvent:
         assert self.current_place_id is not None
-        for known in self._walked_near(world_pose, radius=self.settings.places.same_anchor):
+        for known in self._walked_near(world_pose, radius=SAME_ANCHOR):
             # one of another place is another anchor: what is seen here belongs to the place the robot is in
             if known.place_id == self.current_place_id:
                 if self.current_anchor_id is not None:

@@ -103,8 +103,7 @@ def floor_pose(pose: Pose3D, *, ahead: int = 2) -> Pose2D:
 class StampOrder:
     """Refuses a stamp older than the one before it: memory takes its time from frames and cannot run backwards."""
 
-    def __init__(self, last: float | None = None) -> None:
-        self.last = last
+    last: float | None = None
 
     def accept(self, stamp: float) -> None:
         """Take the next stamp of the session; equal stamps pass, older ones raise and change nothing."""

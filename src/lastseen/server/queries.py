@@ -14,7 +14,6 @@ from typing import Any
 from lastseen.errors import InvalidValue
 from lastseen.memory.memory import Memory
 from lastseen.memory.object import Answer, Object, Point, Status
-from lastseen.memory.objects import ObjectState
 from lastseen.memory.places import normalize_scene_type
 from lastseen.memory.reply import Reply
 from lastseen.memory.sessions import prefix_of
@@ -39,8 +38,10 @@ _MOST_NEAR = 10_000
 """Objects that a place is asked for: more than a floor of a building holds."""
 _MOST_BY_STATE = 10_000
 """Objects that are sorted by state at once."""
-_MOST_IN_PLACE = 2000
-"""Objects of one place that are listed in full."""
+_MOST_IN_PLACE, _MOST_TOLD = 2000, 200
+"""Objects of one place that are listed in full, and those that an agent is told of."""
+_MOST_NAMED = 3
+"""Objects that an agent is given for a name."""
 _MARKS = 2000
 """Events that a timeline reads, from the newest back; more could not be told apart on a screen."""
 _MARKED = ("moved", "missing", "removed", "reappeared", "corrected", "confirmed")
@@ -93,9 +94,9 @@ def find(
     return replace(answer, hits=hits)
 
 
-def last_seen(memory: Memory, text: str, *, k: int = 3) -> Json:
+def last_seen(memory: Memory, text: str) -> Json:
     """When and where a thing was seen last, also when it is gone or was never confirmed."""
-    answer = find(memory, text, include_tentative=True, include_removed=True, k=k)
+    answer = find(memory, text, include_tentative=True, include_removed=True, k=_MOST_NAMED)
     return {**answer_json(answer), **now_json(memory)}
 
 
@@ -191,6 +192,11 @@ def object_details(memory: Memory, object_id: str, *, vectors: bool = False) -> 
     states = memory.browse.states([object_id])
     if not states:
         raise InvalidValue("object_id", object_id, "is not remembered", remedy="list the objects")
+    mean, gallery = states[0].emb_mean, states[0].emb_gallery
+    embeddings = {
+        "emb_mean": None if mean is None else mean.tolist(),
+        "emb_gallery": None if gallery is None else gallery.tolist(),
+    }
     return {
         **listed_objects(memory, states)[0],
         "detection_rate": round(states[0].detection_rate, 4),
@@ -198,15 +204,7 @@ def object_details(memory: Memory, object_id: str, *, vectors: bool = False) -> 
         "snapshot_urls": [f"/objects/{object_id}/snapshots/{number}/image" for number in range(len(pictures))],
         "snapshot_memory_times": [picture.time for picture in pictures],
         "relations": relations(memory, object_id),
-        **(_embeddings_json(states[0]) if vectors else {}),
-    }
-
-
-def _embeddings_json(state: ObjectState) -> Json:
-    mean, gallery = state.emb_mean, state.emb_gallery
-    return {
-        "emb_mean": None if mean is None else mean.tolist(),
-        "emb_gallery": None if gallery is None else gallery.tolist(),
+        **(embeddings if vectors else {}),
     }
 
 
@@ -319,8 +317,8 @@ def place_details(memory: Memory, place_id: int) -> Json | None:
     return {**place, "objects_in": listed_objects(memory, states)}
 
 
-def whats_in(memory: Memory, name: str, *, limit: int = 200) -> Json:
-    """The confirmed objects in places, named by id or by kind; at most ``limit`` of each place."""
+def whats_in(memory: Memory, name: str) -> Json:
+    """The confirmed objects in places, named by id or by kind; at most 200 of each place."""
     known = places(memory)["places"]
     wanted = normalize_scene_type(name)
     chosen = [one for one in known if str(one["id"]) == name.strip() or normalize_scene_type(one["type"]) == wanted]
@@ -329,7 +327,7 @@ def whats_in(memory: Memory, name: str, *, limit: int = 200) -> Json:
         return {"status": "not_found", "reason": f"no place is known as {name!r}; known are {names}", "places": []}
     count = sum(len(one["object_ids"]) for one in chosen)
     for one in chosen:
-        inside = memory.browse.described(memory.browse.states(one["object_ids"][:limit]))
+        inside = memory.browse.described(memory.browse.states(one["object_ids"][:_MOST_TOLD]))
         one["objects_in"] = [object_json(thing) for thing in inside]
     reason = f"{counted(count, 'thing')} in {counted(len(chosen), 'place')}"
     return {"status": "found", "reason": reason, "places": chosen}
@@ -348,7 +346,7 @@ def go_to_hint(memory: Memory, text: str, robot_pose: Json | None) -> Json:
             status, reason = "not_found", f"{asked} was remembered, but its place was seen empty"
         results = [object_json(one) for one in found]
     else:
-        answer = find(memory, text, k=3)
+        answer = find(memory, text, k=_MOST_NAMED)
         status, reason, results = answer.status, answer.reason, [object_json(hit) for hit in answer.fitting]
     if robot_pose is None:
         return {"status": status, "reason": f"{reason}; where the robot is, is not known", "results": results}

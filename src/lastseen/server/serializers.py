@@ -137,9 +137,9 @@ def listed_object_json(one: Object, state: ObjectState) -> Json:
     }
 
 
-def listed_objects(memory: Memory, states: Sequence[ObjectState], *, now: float | None = None) -> list[Json]:
-    """Records of working memory; ``now`` is the memory time that ages count from."""
-    described = memory.browse.described(states, now=now)
+def listed_objects(memory: Memory, states: Sequence[ObjectState]) -> list[Json]:
+    """Records of working memory, which hold more than an answer tells."""
+    described = memory.browse.described(states)
     return [listed_object_json(one, state) for one, state in zip(described, states, strict=True)]
 
 

@@ -40,7 +40,7 @@ class Labels:
         x0, y0, x1, y1 = self.draw.multiline_textbbox((0, 0), text, font=font(points), spacing=1)
         return x1 - x0, y1 - y0
 
-    def put(self, text: str, at: tuple[float, float], *, points: int, color: Rgb = TEXT, plate: bool = False) -> bool:
+    def put(self, text: str, at: tuple[float, float], *, points: int, plate: bool = False) -> bool:
         """Write a text centred on a point, or not at all where it would cover another."""
         width, height = self.size(text, points)
         pad = 2.0
@@ -51,7 +51,7 @@ class Labels:
         self.taken.append(box)
         if plate:
             self.draw.rounded_rectangle(box, radius=4, fill=_PLATE)
-        self.draw.multiline_text((x, y), text, font=font(points), fill=color, anchor="mm", spacing=1, align="center")
+        self.draw.multiline_text((x, y), text, font=font(points), fill=TEXT, anchor="mm", spacing=1, align="center")
         return True
 
     def badge(self, text: str, at: tuple[float, float], color: Rgb, *, radius: float, points: int) -> None:

@@ -12,7 +12,7 @@ import pytest
 import lastseen
 from lastseen.errors import MissingExtra
 
-NEED_ROS = {f"lastseen.ros2.{name}" for name in ("rclpy_node", "sim_robot")}
+NEED_ROS = {"lastseen.ros2.rclpy_node", "lastseen.ros2.sim_robot", "lastseen.sources.ros.rclpy_graph"}
 """Modules that import rclpy, which is in an environment of its own: tests/ros2 runs them there."""
 MODULES = sorted({module.name for module in pkgutil.walk_packages(lastseen.__path__, "lastseen.")} - NEED_ROS)
 

@@ -26,7 +26,6 @@ ORDER = [
     "lastseen.geometry",
     "lastseen.images",
     "lastseen.frame",
-    "lastseen.user_function",
     "lastseen.body",
     "lastseen.detection",
     "lastseen.observation",

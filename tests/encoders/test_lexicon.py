@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastseen.encoders.household import USES, classes
-from lastseen.encoders.lexicon import LexiconEncoder, classes_named
+from lastseen.encoders.lexicon import USES, LexiconEncoder, classes, classes_named
 from lastseen.errors import InvalidValue
 from lastseen.protocols import Encoder
 from lastseen.sim.catalog import CLASSES

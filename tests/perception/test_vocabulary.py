@@ -9,7 +9,7 @@ import yaml
 from numpy.typing import NDArray
 
 from lastseen.config.perception import Vocabulary as Rules
-from lastseen.encoders.household import classes
+from lastseen.encoders.lexicon import classes
 from lastseen.errors import InvalidValue
 from lastseen.perception.pipeline import Perception
 from lastseen.perception.vocabulary import (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lastseen import __version__
-from lastseen.cli import ask, files, memory, models, ros2, search, serve, sim, source
+from lastseen.cli import ask, files, memory, models, search, serve, sim, source
 from lastseen.cli import eval as evaluate
 from lastseen.cli.options import AsJson, current_settings, settings_file
 from lastseen.cli.text import print_json
@@ -43,7 +43,7 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
 for _command in _COMMANDS:
     app.command({"draw_map": "map", "import_home": "import"}.get(_command.__name__, _command.__name__))(_command)
 # what follows --ros-args is for ROS
-app.command("ros2", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(ros2.ros2)
+app.command("ros2", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(serve.ros2)
 app.add_typer(sim.app)
 app.add_typer(search.log_app, name="log")
 app.add_typer(models.app, name="models")

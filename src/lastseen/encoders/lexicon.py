@@ -1,5 +1,9 @@
 """The default text encoder: meaning from a hand-written lexicon, with word overlap for what it does not know.
 
+``household.txt`` has the classes of a home: a group is ``group | words for its use`` and lines of
+``class = other names``; ``~`` joins classes that people mix up (cup and mug). ``uses.txt`` has what people ask for by
+its use, where that fits fewer classes than the whole group.
+
 Every class has a dimension of its own, shares one with its group and one with the class that people mix it up with.
 So "couch" is "sofa", "cup" is near "mug" and "somewhere to sit" reaches every seat. Unknown words are hashed, so a
 detector's own labels still find themselves.
@@ -10,14 +14,22 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.encoders.colors import COLORS
-from lastseen.encoders.household import HOUSEHOLD, USES, classes, confusable, group_uses
 from lastseen.encoders.words import parse, singular, tokens
 from lastseen.errors import InvalidValue
+
+_HERE = Path(__file__).parent
+HOUSEHOLD = "\n" + (_HERE / "household.txt").read_text(encoding="utf-8")
+USES: dict[str, tuple[str, ...]] = {
+    use: tuple(names.split(", "))
+    for use, names in (line.split(" = ") for line in (_HERE / "uses.txt").read_text(encoding="utf-8").splitlines())
+}
+"""The classes that serve a use."""
 
 _DIM = 512
 _CLASS_ROOM, _GROUP_ROOM, _PAIR_ROOM = 320, 32, 16
@@ -50,6 +62,45 @@ class LexiconEncoder:
     def encode_image(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         """Words only: always an error."""
         raise InvalidValue("image", len(images), "cannot be read by the lexicon", remedy="use encoder 'color-shape'")
+
+
+@cache
+def classes() -> dict[str, tuple[tuple[str, ...], str]]:
+    """Every class with its names (itself first) and its group, in the order written."""
+    table: dict[str, tuple[tuple[str, ...], str]] = {}
+    group = ""
+    for line in HOUSEHOLD.strip().splitlines():
+        if "|" in line:
+            group = line.split("|")[0].strip()
+        elif line.strip():
+            left, _, right = line.partition("=")
+            name = left.partition("~")[0].strip()
+            table[name] = ((name, *(other.strip() for other in right.split(","))), group)
+    return table
+
+
+@cache
+def confusable() -> dict[str, str]:
+    """Classes that people mix up (a cup and a mug): each to the one key the two share."""
+    joined: dict[str, str] = {}
+    for line in HOUSEHOLD.splitlines():
+        if "~" in line:
+            one, _, other = line.partition("=")[0].partition("~")
+            pair = sorted((one.strip(), other.strip()))
+            joined[one.strip()] = joined[other.strip()] = "/".join(pair)
+    return joined
+
+
+@cache
+def group_uses() -> dict[str, str]:
+    """Words of use and the group each belongs to; the first group that claims a word has it."""
+    words: dict[str, str] = {}
+    for line in HOUSEHOLD.splitlines():
+        if "|" in line:
+            group, _, uses = line.partition("|")
+            for use in uses.split():
+                words.setdefault(use, group.strip())
+    return words
 
 
 def classes_named(text: str) -> tuple[str, ...]:

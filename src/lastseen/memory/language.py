@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from lastseen.encoders.colors import COLOR_WORDS
-from lastseen.encoders.household import classes
+from lastseen.encoders.lexicon import classes
 from lastseen.encoders.words import singular, tokens, word_set
 from lastseen.errors import LastseenError
 from lastseen.memory.query.times import NUMBERS

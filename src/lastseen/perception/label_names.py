@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from lastseen.encoders.household import classes
+from lastseen.encoders.lexicon import classes
 from lastseen.errors import InvalidValue
 
 COCO = (

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.config.perception import Vocabulary as Rules
-from lastseen.encoders.household import confusable
+from lastseen.encoders.lexicon import confusable
 from lastseen.errors import InvalidValue
 from lastseen.protocols import Encoder
 

@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 
-from lastseen.encoders.household import classes
+from lastseen.encoders.lexicon import classes
 from lastseen.encoders.words import Parsed, singular, tokens
 from lastseen.memory.object import Answer, Object
 from lastseen.memory.query.filter import Filter, select

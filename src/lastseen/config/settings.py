@@ -14,44 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lastseen.config.memory import (
-    Absence,
-    Association,
-    DeadReckoning,
-    Find,
-    Labels,
-    Lifecycle,
-    Localization,
-    Patterns,
-    Places,
-    Promotion,
-    Retention,
-    Store,
-    Views,
-)
-from lastseen.config.perception import (
-    Detector,
-    Encoding,
-    Grounding,
-    Lift,
-    Outlines,
-    Segment,
-    Vocabulary,
-)
-from lastseen.config.programs import Camera, Evaluation, Homes, Live, Robot, Server
-from lastseen.config.search import (
-    Context,
-    DiscoveredContext,
-    Explored,
-    Panorama,
-    PixelNav,
-    Planner,
-    Policy,
-    Retrieval,
-    Scene,
-    Search,
-    Stop,
-)
+from lastseen.config import memory as of_memory
+from lastseen.config import perception as of_perception
+from lastseen.config import programs as of_programs
+from lastseen.config import search as of_search
 from lastseen.config.section import Section, describe, read_toml, toml_value
 from lastseen.errors import SettingsError
 
@@ -66,43 +32,43 @@ class Settings(Section):
     0.3
     """
 
-    association: Association = field(default_factory=Association)
-    promotion: Promotion = field(default_factory=Promotion)
-    views: Views = field(default_factory=Views)
-    lifecycle: Lifecycle = field(default_factory=Lifecycle)
-    absence: Absence = field(default_factory=Absence)
-    labels: Labels = field(default_factory=Labels)
-    store: Store = field(default_factory=Store)
-    retention: Retention = field(default_factory=Retention)
-    find: Find = field(default_factory=Find)
-    lift: Lift = field(default_factory=Lift)
-    dead_reckoning: DeadReckoning = field(default_factory=DeadReckoning)
-    places: Places = field(default_factory=Places)
-    localization: Localization = field(default_factory=Localization)
-    patterns: Patterns = field(default_factory=Patterns)
-    retrieval: Retrieval = field(default_factory=Retrieval)
-    discovered_context: DiscoveredContext = field(default_factory=DiscoveredContext)
-    context: Context = field(default_factory=Context)
-    panorama: Panorama = field(default_factory=Panorama)
-    planner: Planner = field(default_factory=Planner)
-    scene: Scene = field(default_factory=Scene)
-    search: Search = field(default_factory=Search)
-    policy: Policy = field(default_factory=Policy)
-    explored: Explored = field(default_factory=Explored)
-    pixel_nav: PixelNav = field(default_factory=PixelNav)
-    stop: Stop = field(default_factory=Stop)
-    evaluation: Evaluation = field(default_factory=Evaluation)
-    robot: Robot = field(default_factory=Robot)
-    camera: Camera = field(default_factory=Camera)
-    homes: Homes = field(default_factory=Homes)
-    segment: Segment = field(default_factory=Segment)
-    detector: Detector = field(default_factory=Detector)
-    encoding: Encoding = field(default_factory=Encoding)
-    server: Server = field(default_factory=Server)
-    live: Live = field(default_factory=Live)
-    vocabulary: Vocabulary = field(default_factory=Vocabulary)
-    grounding: Grounding = field(default_factory=Grounding)
-    outlines: Outlines = field(default_factory=Outlines)
+    association: of_memory.Association = field(default_factory=of_memory.Association)
+    promotion: of_memory.Promotion = field(default_factory=of_memory.Promotion)
+    views: of_memory.Views = field(default_factory=of_memory.Views)
+    lifecycle: of_memory.Lifecycle = field(default_factory=of_memory.Lifecycle)
+    absence: of_memory.Absence = field(default_factory=of_memory.Absence)
+    labels: of_memory.Labels = field(default_factory=of_memory.Labels)
+    store: of_memory.Store = field(default_factory=of_memory.Store)
+    retention: of_memory.Retention = field(default_factory=of_memory.Retention)
+    find: of_memory.Find = field(default_factory=of_memory.Find)
+    lift: of_perception.Lift = field(default_factory=of_perception.Lift)
+    dead_reckoning: of_memory.DeadReckoning = field(default_factory=of_memory.DeadReckoning)
+    places: of_memory.Places = field(default_factory=of_memory.Places)
+    localization: of_memory.Localization = field(default_factory=of_memory.Localization)
+    patterns: of_memory.Patterns = field(default_factory=of_memory.Patterns)
+    retrieval: of_search.Retrieval = field(default_factory=of_search.Retrieval)
+    discovered_context: of_search.DiscoveredContext = field(default_factory=of_search.DiscoveredContext)
+    context: of_search.Context = field(default_factory=of_search.Context)
+    panorama: of_search.Panorama = field(default_factory=of_search.Panorama)
+    planner: of_search.Planner = field(default_factory=of_search.Planner)
+    scene: of_search.Scene = field(default_factory=of_search.Scene)
+    search: of_search.Search = field(default_factory=of_search.Search)
+    policy: of_search.Policy = field(default_factory=of_search.Policy)
+    explored: of_search.Explored = field(default_factory=of_search.Explored)
+    pixel_nav: of_search.PixelNav = field(default_factory=of_search.PixelNav)
+    stop: of_search.Stop = field(default_factory=of_search.Stop)
+    evaluation: of_programs.Evaluation = field(default_factory=of_programs.Evaluation)
+    robot: of_programs.Robot = field(default_factory=of_programs.Robot)
+    camera: of_programs.Camera = field(default_factory=of_programs.Camera)
+    homes: of_programs.Homes = field(default_factory=of_programs.Homes)
+    segment: of_perception.Segment = field(default_factory=of_perception.Segment)
+    detector: of_perception.Detector = field(default_factory=of_perception.Detector)
+    encoding: of_perception.Encoding = field(default_factory=of_perception.Encoding)
+    server: of_programs.Server = field(default_factory=of_programs.Server)
+    live: of_programs.Live = field(default_factory=of_programs.Live)
+    vocabulary: of_perception.Vocabulary = field(default_factory=of_perception.Vocabulary)
+    grounding: of_perception.Grounding = field(default_factory=of_perception.Grounding)
+    outlines: of_perception.Outlines = field(default_factory=of_perception.Outlines)
 
 
 def load(path: str | Path | None = None, *, environment: Mapping[str, str] | None = None) -> Settings:

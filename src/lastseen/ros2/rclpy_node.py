@@ -21,10 +21,10 @@ from lastseen.ros2.calls import FIELDS, RESPONSES, response_tree
 from lastseen.ros2.driving import NUMBERS, Limits, parse_zones, zone_text
 from lastseen.ros2.memory_node import TICK, MemoryNode, NodeOptions
 from lastseen.sources.options import SourceOptions
-from lastseen.sources.ros.messages import message_class
+from lastseen.sources.ros.messages import message_class, to_message, to_tree
 
 # first: where there is no ROS, it says what helps
-from lastseen.sources.ros.rclpy_graph import THREADS, RclpyTransport, to_message, to_tree  # isort: split
+from lastseen.sources.ros.rclpy_graph import THREADS, RclpyTransport  # isort: split
 
 import rclpy
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult

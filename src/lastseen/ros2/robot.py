@@ -25,7 +25,7 @@ from lastseen.ros2.driving import (
 from lastseen.ros2.streams import ROBOT_FRAME, ImageStream, LocalizationGate
 from lastseen.search.robot import Robot
 from lastseen.sources.options import SourceOptions
-from lastseen.sources.ros.messages import POSE, POSE_COVARIANCE, message_class
+from lastseen.sources.ros.messages import POSE, POSE_COVARIANCE, message_class, to_message
 from lastseen.sources.ros.stream import split_address
 from lastseen.sources.ros.transport import Transport
 
@@ -187,9 +187,6 @@ class Nav2Mover:
     def __init__(self, node: Any, *, world: str) -> None:
         from rclpy.action import ActionClient
 
-        from lastseen.sources.ros.rclpy_graph import to_message
-
-        self._to_message = to_message
         self._world = world
         self._kind = message_class("nav2_msgs/action/NavigateToPose")
         self._client = ActionClient(node, self._kind, _NAV2_ACTION)
@@ -203,7 +200,7 @@ class Nav2Mover:
 
     def start(self, goal: Pose2D) -> None:
         """Send the goal."""
-        pose = self._to_message(message_class(POSE), stamped_tree(goal, self._world))
+        pose = to_message(message_class(POSE), stamped_tree(goal, self._world))
         self._result, self._seen = None, time.monotonic()
         self._goal = self._client.send_goal_async(self._kind.Goal(pose=pose))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import importlib
 import math
+import re
 import struct
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -58,6 +59,8 @@ DEPTH_HEADER = struct.Struct("<iff")
 """What compressedDepth puts before its PNG: a number, then two of a quantization that 16UC1 does not use."""
 
 _Layout = TypeVar("_Layout")
+_ELEMENT = re.compile(r"(?:sequence<([\w/]+)(?:, \d+)?>|([\w/]+)\[\d+\])")
+"""The type of the elements in what rclpy says of a field."""
 _PNG = b"\x89PNG\r\n\x1a\n"
 _VISION = {
     "Point2D": "float64 x\nfloat64 y\n",
@@ -120,6 +123,40 @@ def installed_class(kind: str) -> Any:
         package = kind.partition("/")[0]
         remedy = f"install ros-$ROS_DISTRO-{package}"
         raise SourceError("ROS type", kind, "is not installed", remedy=remedy) from error
+
+
+def to_message(kind: type, tree: Mapping[str, Any]) -> Any:
+    """A message of rclpy with these fields; those left out keep their defaults."""
+    message = kind()
+    types = message.get_fields_and_field_types()
+    for name, value in tree.items():
+        if name not in types and kind.__module__.startswith("lastseen_interfaces."):
+            # built from an older lastseen_interfaces: the rest of the message is right as it is
+            continue
+        if isinstance(value, Mapping):
+            setattr(message, name, to_message(type(getattr(message, name)), value))
+        elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+            found = _ELEMENT.fullmatch(types[name])
+            assert found is not None, types[name]
+            package, part = (found.group(1) or found.group(2)).split("/")
+            inner = message_class(f"{package}/msg/{part}")
+            setattr(message, name, [to_message(inner, one) for one in value])
+        else:
+            setattr(message, name, value.tolist() if isinstance(value, np.ndarray) else value)
+    return message
+
+
+def to_tree(message: Any) -> dict[str, Any]:
+    """The fields of a message of rclpy as plain values."""
+
+    def plain(value: Any) -> Any:
+        if hasattr(value, "get_fields_and_field_types"):
+            return to_tree(value)
+        if isinstance(value, list | tuple):
+            return [plain(one) for one in value]
+        return value
+
+    return {name: plain(getattr(message, name)) for name in message.get_fields_and_field_types()}
 
 
 def made(kind: str, tree: Mapping[str, Any]) -> Any:

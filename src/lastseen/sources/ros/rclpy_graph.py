@@ -5,19 +5,16 @@ Messages are taken as bytes and read like those of bags, so that one decoder ser
 
 from __future__ import annotations
 
-import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 from lastseen.closing import Closes
 from lastseen.errors import SourceError
 from lastseen.sources.options import SourceOptions
-from lastseen.sources.ros.messages import POSE_COVARIANCE, installed_class, message_class
+from lastseen.sources.ros.messages import POSE_COVARIANCE, installed_class, message_class, to_message
 from lastseen.sources.ros.stream import RosStream, split_address
-from lastseen.sources.ros.transport import Handler, Publication, Tree
+from lastseen.sources.ros.transport import Handler, Publication
 
 try:
     import rclpy
@@ -29,8 +26,8 @@ try:
     from rclpy.signals import SignalHandlerOptions
 except ImportError as error:
     raise SourceError(
+        "ROS",
         "rclpy",
-        None,
         "is not installed",
         remedy="source your ROS installation first, or go over Zenoh: ros2+zenoh://, --zenoh",
     ) from error
@@ -40,7 +37,6 @@ THREADS = 6
 _JOIN = 5.0
 """Seconds that the thread which spins is given to end."""
 _KEPT = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
-_ELEMENT = re.compile(r"(?:sequence<([\w/]+)(?:, \d+)?>|([\w/]+)\[\d+\])")
 
 
 def open_graph(address: str, options: SourceOptions | None = None) -> RosStream:
@@ -148,40 +144,6 @@ class Graph(Closes):
             self._thread.join(_JOIN)
             self.node.destroy_node()
             self.context.try_shutdown()
-
-
-def to_message(kind: type, tree: Mapping[str, Any]) -> Any:
-    """A message of rclpy with these fields; those left out keep their defaults."""
-    message = kind()
-    types = message.get_fields_and_field_types()
-    for name, value in tree.items():
-        if name not in types and kind.__module__.startswith("lastseen_interfaces."):
-            # built from an older lastseen_interfaces: the rest of the message is right as it is
-            continue
-        if isinstance(value, Mapping):
-            setattr(message, name, to_message(type(getattr(message, name)), value))
-        elif isinstance(value, list) and value and isinstance(value[0], Mapping):
-            found = _ELEMENT.fullmatch(types[name])
-            assert found is not None, types[name]
-            package, part = (found.group(1) or found.group(2)).split("/")
-            inner = message_class(f"{package}/msg/{part}")
-            setattr(message, name, [to_message(inner, one) for one in value])
-        else:
-            setattr(message, name, value.tolist() if isinstance(value, np.ndarray) else value)
-    return message
-
-
-def to_tree(message: Any) -> Tree:
-    """The fields of a message of rclpy as plain values."""
-
-    def plain(value: Any) -> Any:
-        if hasattr(value, "get_fields_and_field_types"):
-            return to_tree(value)
-        if isinstance(value, list | tuple):
-            return [plain(one) for one in value]
-        return value
-
-    return {name: plain(getattr(message, name)) for name in message.get_fields_and_field_types()}
 
 
 def _quality_of_reading(topic: str) -> Any:

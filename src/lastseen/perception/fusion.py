@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from lastseen.perception.cubes import THIN, Pixels
 from lastseen.perception.parts import FEWEST, DepthAt, PartMap
-from lastseen.perception.standing import touches, with_bars, with_tops
+from lastseen.perception.standing import neighbours, touches, with_bars, with_tops
 
 Floats = NDArray[np.float32]
 Labels = NDArray[np.int32]
@@ -154,17 +154,28 @@ class ThingMap:
             mine = colors[owners[pixels.pair_of] == part]
             self._colors[part] += (*mine.sum(axis=0, dtype=np.float64), len(mine))
         numbers = np.array([min(groups[part]) for part in owners.tolist()], dtype=np.int64)
-        return self._renumbered(labels, pixels, numbers, {min(group): group for group in groups.values()})
+        return self._renumbered(labels, pixels, numbers, groups)
 
-    def _is_settled(self, group: frozenset[int]) -> bool:
-        """Whether a group is a thing by itself: it touches nothing, or most frames in which it is in view say so."""
+    def _is_settled(self, group: frozenset[int], groups: Mapping[int, frozenset[int]]) -> bool:
+        """Whether a group is a thing by itself: it touches nothing, or most frames in which it is in view say so.
+
+        What touches something larger of its own colour looks like a piece of that however often it was seen.
+        """
         whole = max(group, key=lambda part: (len(self._parts.of_part[part]), -part))
         if whole in self._settled:
             return True
         own = sum(self._shown_as[whole][part] for part in group)
-        if (own >= OWN_VIEWS and own >= OWN_SHARE * self._seen[whole]) or not touches(group, self._parts):
+        if own < OWN_VIEWS or own < OWN_SHARE * self._seen[whole]:
+            return not touches(group, self._parts)
+        if not any(self._is_piece_of(group, other) for other in neighbours(group, groups, self._parts)):
             self._settled.add(whole)
         return whole in self._settled
+
+    def _is_piece_of(self, group: frozenset[int], other: frozenset[int]) -> bool:
+        """Whether a group has the colour of a larger one."""
+        if self._parts.size(other) <= self._parts.size(group):
+            return False
+        return bool(np.abs(self._color(group) - self._color(other)).max() < ALIKE)
 
     def _owner(self, key: int, label: int, showing: dict[int, int], part_of: dict[int, int]) -> int:
         """The part of a cube where the label shows it, else the part of the label."""
@@ -173,7 +184,7 @@ class ThingMap:
         return part if showing.get(part) == label else part_of[label]
 
     def _renumbered(
-        self, labels: Labels, pixels: Pixels, numbers: NDArray[np.int64], groups: dict[int, frozenset[int]]
+        self, labels: Labels, pixels: Pixels, numbers: NDArray[np.int64], groups: Mapping[int, frozenset[int]]
     ) -> tuple[Labels, dict[int, Fused]]:
         """Labels numbered anew by thing; ``numbers`` are the things of the pairs of cube and label."""
         last = int(labels.max())
@@ -186,7 +197,7 @@ class ThingMap:
             most[label] = np.bincount(coarse[pixels.here][pixels.owner == label]).argmax()
         fine, source = (_enlarged(image, labels.shape) for image in (coarse, labels[::THIN, ::THIN]))
         found = np.where((source == labels) & (fine > 0), fine, most[labels])
-        return found, {last + 1 + at: self._fused(one, groups[one]) for at, one in enumerate(shown.tolist())}
+        return found, {last + 1 + at: self._fused(one, groups) for at, one in enumerate(shown.tolist())}
 
     def _part(self, label: int, keys: list[int], met: Counter[int], shown_by: dict[int, int]) -> int:
         """The part that a piece shows; a new one where it shows none, or another piece shows more of it."""
@@ -258,12 +269,14 @@ class ThingMap:
         least = np.interp(difference, [ALIKE, UNLIKE], [SHARE_ALIKE, SHARE_UNLIKE])
         return bool(together >= least * (together + apart))
 
-    def _fused(self, number: int, group: frozenset[int]) -> Fused:
-        """A group of parts as a thing: its box, and whether all that was seen of it is a piece of structure."""
+    def _fused(self, number: int, groups: Mapping[int, frozenset[int]]) -> Fused:
+        """The group of a part as a thing: its box, and whether all that was seen of it is a piece of structure."""
+        group = groups[number]
+        settled = self._is_settled(group, groups)
         at = self._parts.places(group, sure=2)
         joined = tuple(sorted(group - {number}))
         if len(at) < FEWEST:
-            return Fused(number, joined, None, surface=False, settled=self._is_settled(group))
+            return Fused(number, joined, None, surface=False, settled=settled)
         low, high = np.quantile(at, [0.02, 0.98], axis=0)
         spread, axes = np.linalg.eigh(np.cov(at.T))
         deviation = np.sqrt(np.maximum(spread, 0.0))
@@ -275,7 +288,7 @@ class ThingMap:
         # a wall of cupboards or a window with its curtains is not quite flat
         width = np.sqrt(12.0) * deviation[1]
         surface |= upright and open_ended and width > SLAB_LENGTH and deviation[0] < FRONT_DEPTH * length
-        return Fused(number, joined, np.stack([low, high]), surface=bool(surface), settled=self._is_settled(group))
+        return Fused(number, joined, np.stack([low, high]), surface=bool(surface), settled=settled)
 
     def _forget(self, showing: Mapping[int, int]) -> None:
         """Drop the parts seen longest ago where there are too many."""

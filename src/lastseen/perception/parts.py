@@ -76,6 +76,10 @@ class PartMap:
         found = (self._cubes.get(key) for key in np.unique(keys).tolist())
         return Counter(cube.part for cube in found if cube is not None)
 
+    def size(self, group: Group) -> int:
+        """How many cubes a group has."""
+        return sum(len(self.of_part[part]) for part in group)
+
     def contacts(self, group: Group) -> Iterator[int]:
         """The part across each pair of neighbouring cubes of which one is of a group and the other of none of it."""
         for part in sorted(group):

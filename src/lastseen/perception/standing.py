@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -47,6 +47,12 @@ def touches(group: Group, parts: PartMap) -> bool:
     """Whether a group touches any other part."""
     met = parts.contacts(group)
     return all(next(met, None) is not None for _ in range(CONTACT))
+
+
+def neighbours(group: Group, groups: Mapping[int, Group], parts: PartMap) -> list[Group]:
+    """The groups that a group touches; a part that is not in sight has none and stands for it."""
+    met = Counter(groups.get(part, frozenset((part,))) for part in parts.contacts(group))
+    return sorted((other for other, contacts in met.items() if contacts >= CONTACT), key=min)
 
 
 def _join(groups: dict[int, Group], one: Group, other: Group) -> None:

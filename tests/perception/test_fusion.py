@@ -143,6 +143,21 @@ def test_what_touches_another_has_to_be_shown_by_itself_first() -> None:
     assert settled == [False, False, True]
 
 
+def test_what_touches_something_larger_of_its_own_colour_is_not_settled() -> None:
+    things = ThingMap(np.zeros(3))
+    for _ in range(6):
+        seen = _see(things, [1, 2, 2, 2], [100, 105, 105, 105])
+    assert not seen[0][1].settled
+    assert seen[1][1].settled
+
+
+def test_things_of_one_colour_that_do_not_touch_are_settled() -> None:
+    things = ThingMap(np.zeros(3))
+    for _ in range(3):
+        seen = _see(things, [1, 0, 2, 2], [100, 0, 105, 105])
+    assert seen[0][1].settled
+
+
 def test_a_piece_that_most_views_do_not_show_is_not_settled() -> None:
     things = ThingMap(np.zeros(3))
     _see(things, [1, 2], [20, 220])

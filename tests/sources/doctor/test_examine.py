@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,7 +19,8 @@ from lastseen.sources import SourceOptions, open_source
 from lastseen.sources.conversion import up_vector
 from lastseen.sources.doctor import Report, Verdict, examine
 from tests.sources.faults import FAULTS, copy_with_fault
-from tests.sources.room import looking, walk, write_recording
+from tests.sources.layouts import lines, save
+from tests.sources.room import CAMERA, looking, render, walk, write_recording
 
 CHECKS = [
     "frames readable",
@@ -137,6 +139,25 @@ def test_at_even_stamps_late_depth_is_told_from_late_poses(tmp_path: Path, late:
     folder = write_recording(tmp_path / "walk", walk(60))
     _shift_stamps(folder / late, 0.5)
     assert examine(open_source(folder)).options.changed() == {option: pytest.approx(0.5, abs=0.06)}
+
+
+@pytest.mark.parametrize(("ahead", "options"), [(0, {"pose_delay": -0.5}), (5, {})])
+def test_depth_of_another_image_is_no_late_pose(tmp_path: Path, ahead: int, options: dict[str, float]) -> None:
+    """Depth without stamps, whose numbers begin elsewhere, fits the poses of another time as late poses do."""
+    poses = walk(65)
+    for number, (pose, later) in enumerate(zip(poses[:60], poses[ahead:], strict=False)):
+        rgb, depth = render(pose)[0], render(later)[1]
+        save(tmp_path / "rgb" / f"{number:04d}.png", rgb)
+        save(tmp_path / "depth" / f"{number:04d}.png", np.round(1000 * depth).astype(np.uint16))
+    told = poses[:60] if ahead else poses[5:]
+    rows = [[number / 10, *pose.translation, *pose.quaternion] for number, pose in enumerate(told)]
+    lines(tmp_path / "poses.txt", rows)
+    (tmp_path / "camera.json").write_text(
+        json.dumps({name: getattr(CAMERA, name) for name in ("fx", "fy", "cx", "cy")})
+    )
+    report = examine(open_source(tmp_path))
+    assert "pose clock" in report.faults
+    assert report.options.changed() == {key: pytest.approx(value, abs=0.06) for key, value in options.items()}
 
 
 def test_depth_that_begins_later_is_not_late(tmp_path: Path) -> None:

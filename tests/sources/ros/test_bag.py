@@ -404,8 +404,8 @@ def test_a_recording_of_realsenses_sdk_is_read() -> None:
     assert STANDS_STILL in source.intake.notes
 
 
-def test_an_older_bag_places_depth_by_the_streams_own_transforms(tmp_path: Path) -> None:
-    bag = Bag(ros1=True)
+def images_of_sdk(bag: Bag) -> None:
+    """Three images of a wall at 1,500 raw values, and the places of both streams, under the topics of the SDK."""
     streams = {"Depth_0": ("sensor_0", 0.0), "Color_0": ("sensor_1", 0.015)}
     for stream, (sensor, offset) in streams.items():
         topic = f"/device_0/{sensor}/{stream}"
@@ -424,6 +424,22 @@ def test_an_older_bag_places_depth_by_the_streams_own_transforms(tmp_path: Path)
         color = np.full((CAMERA.height, CAMERA.width, 3), number, dtype=np.uint8)
         bag.image("/device_0/sensor_1/Color_0/image/data", stamp, color, "rgb8", frame="1")
         bag.image("/device_0/sensor_0/Depth_0/image/data", stamp, wall, "mono16", frame="0")
+
+
+@pytest.mark.parametrize("kind", ["std_msgs/msg/Float32", "std_msgs/msg/String"])
+def test_depth_of_realsenses_sdk_is_in_the_units_of_its_sensor(tmp_path: Path, kind: str) -> None:
+    """An L515 counts quarters of a millimetre, and without localizer nothing else shows the scale."""
+    bag = Bag(ros1=True)
+    images_of_sdk(bag)
+    units = np.float32(0.00025) if kind.endswith("Float32") else "0.000250"
+    bag.add("/device_0/sensor_0/option/Depth_Units/value", kind, 0.0, bag.make(kind, data=units))
+    with open_source(bag.write(tmp_path, "ros1"), changes=["poses=odometry"]) as source:
+        assert {record.raw_per_metre for record in source.records()} == {4000.0}
+
+
+def test_an_older_bag_places_depth_by_the_streams_own_transforms(tmp_path: Path) -> None:
+    bag = Bag(ros1=True)
+    images_of_sdk(bag)
     path = bag.write(tmp_path, "ros1")
     with open_source(path, changes=["poses=odometry"]) as source:
         records = list(source.records())

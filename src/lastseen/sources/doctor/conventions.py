@@ -82,10 +82,8 @@ class Tried:
 class ConventionTrial:
     """Tries the hypotheses on a sample and makes checks of the outcome."""
 
-    def __init__(self, reprojection: Reprojection, options: SourceOptions, *, two_clocks: bool = False) -> None:
-        """Try them; ``two_clocks`` says that depth has stamps of its own, so that it may be late by itself."""
+    def __init__(self, reprojection: Reprojection, options: SourceOptions) -> None:
         self.reprojection = reprojection
-        self._two_clocks = two_clocks
         self.options = options
         """The options with every correction that was found, to look further with."""
         self.changes: Changes = {}
@@ -164,10 +162,8 @@ class ConventionTrial:
             # from here on with the poses of the corrected stamps
             delay = float(str(changes["pose_delay"]))
             self.reprojection = Reprojection(self.reprojection.sample.with_pose_delay(delay, max_gap=2.0))
-            if self._two_clocks and not in_step(
-                align(self.reprojection.sample, self.options.replaced(image_rotation="0"))
-            ):
-                why = "it may be depth that is late and not the poses"
+            if self._depth_may_be_late(delay - self.options.pose_delay):
+                why = "it may be depth that is late, or of another image, and not the poses"
         if _is_scale(changes) and not self._scale_shows(changes):
             why = TURNING
         if others:
@@ -178,6 +174,17 @@ class ConventionTrial:
             self.changes |= changes
         self.options = self.options.replaced(**changes)
         self.best = self._try({})
+
+    def _depth_may_be_late(self, delay: float) -> bool:
+        """Whether outlines in depth miss the edges of their own images, or better meet those of ``delay`` later.
+
+        Depth without stamps is of another image where its numbers begin elsewhere.
+        """
+        upright, sample = self.options.replaced(image_rotation="0"), self.reprojection.sample
+        given = align(sample, upright)
+        other = align(sample.with_depth_delay(delay), upright)
+        better = given is not None and other is not None and other.unshifted > RIVAL * given.unshifted
+        return better or not in_step(given)
 
     def _scale_shows(self, changes: Changes) -> bool:
         return ScaleTrial(self.reprojection, self.options).shows(changes)

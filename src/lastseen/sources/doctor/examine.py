@@ -117,7 +117,7 @@ class _Examination:
         yield stillness
         if stillness.verdict is Verdict.FAULT or len(sample.records) < 2:
             return
-        trial = ConventionTrial(reprojection, self.working, two_clocks=self.source.stamps() is not None)
+        trial = ConventionTrial(reprojection, self.working)
         self.working = trial.options
         for check in convention_checks(trial):
             if turned and check.name == "images turned against poses":

@@ -63,6 +63,9 @@ MIN_OVERLAP = 0.1
 ERROR_FLOOR = 0.002
 """Share of depth that is sensor noise: a smaller error is luck."""
 
+NEAR_DELAY = 0.25
+"""Share of a delay by which stamps of two images may miss it."""
+
 SAME_FIT = 1.25
 """Two readings whose errors differ by a smaller factor cannot be told apart by this motion."""
 
@@ -129,6 +132,17 @@ class Sample:
         return Sample(
             tuple(record for record, _ in kept), tuple(stretch for _, stretch in kept), self.intake, self.trajectory
         )
+
+    def with_depth_delay(self, delay: float) -> Sample:
+        """The same colour images with the depth of those ``delay`` seconds earlier, as far as there are such."""
+        stamps = np.array([record.stamp for record in self.records])
+        kept = []
+        for record, stretch in zip(self.records, self.stretch, strict=True):
+            other = int(np.argmin(np.abs(stamps - (record.stamp - delay))))
+            if abs(stamps[other] - (record.stamp - delay)) <= NEAR_DELAY * abs(delay):
+                kept.append((replace(record, depth=self.records[other].depth), stretch))
+        records, stretches = tuple(record for record, _ in kept), tuple(stretch for _, stretch in kept)
+        return Sample(records, stretches, self.intake, self.trajectory, self.edges)
 
     def _pairs_of(self, lag: int) -> list[tuple[int, int]]:
         return [

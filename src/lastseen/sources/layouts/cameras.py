@@ -28,8 +28,16 @@ TEXT_FILES = (
     "calibration",
     "k",
 )
+_JSON = tuple(f"{name}.json" for name in JSON_FILES)
+_TEXT = tuple(f"{name}{end}" for name in TEXT_FILES for end in (".txt", ".csv"))
 _MATRICES = ("intrinsic_matrix", "camera_matrix", "K", "k", "matrix")
 _WITHIN = ("camera", "color", "rgb", "intrinsics", "intrinsic")
+
+_WIDTHS, _HEIGHTS = ("width", "image_width", "w"), ("height", "image_height", "h")
+_SCALES = ("depth_scale", "depth_factor", "depth_map_factor", "png_depth_scale", "depth_unit_scale_factor", "scale")
+
+OTHER_SHAPE = 0.02
+"""Share by which width over height of images may differ from that of the camera: sizes are rounded."""
 
 METRES_A_UNIT = 0.5
 """A depth_scale below it is the length of a unit, as RealSense gives it (0.001), not values per metre."""
@@ -37,11 +45,15 @@ METRES_A_UNIT = 0.5
 
 def read_camera(folder: Path, size: tuple[int, int]) -> tuple[Intrinsics, float | None] | None:
     """Intrinsics for images of a size, and raw values of depth per metre where they are said; None without a file."""
-    described = part(folder, *(f"{name}.json" for name in JSON_FILES))
+    described, table = part(folder, *_JSON), part(folder, *_TEXT)
     if described is not None:
         return _of_json(described, size)
-    table = part(folder, *(f"{name}{end}" for name in TEXT_FILES for end in (".txt", ".csv")))
     return None if table is None else (read_table(table, size), None)
+
+
+def has_camera(folder: Path) -> bool:
+    """Whether a folder has a file that ``read_camera`` reads."""
+    return part(folder, *_JSON, *_TEXT) is not None
 
 
 def read_table(path: Path, size: tuple[int, int]) -> Intrinsics:
@@ -70,8 +82,19 @@ def _of_json(path: Path, size: tuple[int, int]) -> tuple[Intrinsics, float | Non
         if found is not None:
             tree |= dict(zip(("fx", "fy", "cx", "cy"), _of_matrix(found), strict=True))
         fx, fy, cx, cy = (float(tree[name]) for name in ("fx", "fy", "cx", "cy"))
-        scale = None if "depth_scale" not in tree else float(tree["depth_scale"])
-    return fitted(fx, fy, cx, cy, size), None if scale is None else values_per_metre(scale, path.name)
+        width, height = (next((int(tree[key]) for key in keys if key in tree), 0) for keys in (_WIDTHS, _HEIGHTS))
+        scale = next((float(tree[name]) for name in _SCALES if name in tree), None)
+    per_metre = None if scale is None else values_per_metre(scale, path.name)
+    if width <= 0 or height <= 0:
+        return fitted(fx, fy, cx, cy, size), per_metre
+    if abs(width * size[1] / (height * size[0]) - 1) > OTHER_SHAPE:
+        raise SourceError(
+            path.name,
+            f"{width}x{height}",
+            f"is not the shape of the images, {size[0]}x{size[1]}",
+            remedy="give the camera of the images as they are stored",
+        )
+    return Intrinsics(fx, fy, cx, cy, width, height).resized(*size), per_metre
 
 
 def _of_matrix(found: Any) -> tuple[float, float, float, float]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from lastseen.errors import SourceError
 from lastseen.geometry import CameraAxes, Intrinsics, WorldUp
-from lastseen.sources.layouts.files import DEPTHS, first_size, part, read_text, values_of
+from lastseen.sources.layouts.files import DEPTHS, first_size, in_order, part, read_text, values_of
 from lastseen.sources.layouts.open3d import COLORS, MILLIMETRES
 from lastseen.sources.layouts.sequence import FRAME_RATE, NO_STAMPS, Sequence, Shot, converted, pose_matrix
 from lastseen.sources.options import SourceOptions
@@ -55,9 +55,10 @@ def read(path: Path, _options: SourceOptions) -> Sequence:
             if name.is_absolute() or ".." in name.parts:
                 raise ValueError("an image does not lie in the folder")
         found[name] = (None if pose is None else np.asarray(np.linalg.inv(pose), dtype=np.float64), camera)
-    size = first_size({place: folder / name for place, name in enumerate(sorted(found))}) if found else (1, 1)
+    names = sorted(found, key=lambda name: in_order(name.as_posix()))
+    size = first_size({place: folder / name for place, name in enumerate(names)}) if found else (1, 1)
     shots = []
-    for place, name in enumerate(sorted(found)):
+    for place, name in enumerate(names):
         pose, camera = found[name]
         T_world_camera = converted(pose, CameraAxes.OPENCV, WorldUp.MINUS_Y)
         own = camera.resized(*size)

@@ -74,6 +74,11 @@ def numbered(
     return found
 
 
+def in_order(name: str) -> list[str | int]:
+    """What names are sorted by, so that frame 10 comes after frame 9 also where numbers have no leading zeros."""
+    return [int(word) if at % 2 else word for at, word in enumerate(re.split(r"(\d+)", name))]
+
+
 def part(folder: Path, *names: str) -> Path | None:
     """The first of some files or folders that is there, in whatever case its name is written."""
     there = _entries(folder)

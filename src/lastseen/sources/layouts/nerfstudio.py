@@ -10,8 +10,8 @@ import numpy as np
 
 from lastseen.errors import SourceError
 from lastseen.geometry import CameraAxes, Intrinsics, WorldUp
-from lastseen.sources.layouts.files import IMAGES, Stored, first_size, read_json, values_of
-from lastseen.sources.layouts.sequence import FRAME_RATE, Sequence, Shot, converted, fitted
+from lastseen.sources.layouts.files import IMAGES, Stored, first_size, in_order, read_json, values_of
+from lastseen.sources.layouts.sequence import FRAME_RATE, NO_STAMPS, Sequence, Shot, converted, fitted
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Intake
 
@@ -34,7 +34,7 @@ def read(path: Path, _options: SourceOptions) -> Sequence:
         raise SourceError(
             "transforms.json", str(path), "has no depth_file_path", remedy="export with depth: lastseen needs RGB-D"
         )
-    frames = sorted(frames, key=lambda frame: str(frame.get("file_path")))
+    frames = sorted(frames, key=lambda frame: in_order(str(frame.get("file_path"))))
     shots, as_stored = [], Stored()
     for number, frame in enumerate(frames):
         color = as_stored(_with_suffix(_inside(path, frame.get("file_path"))))
@@ -49,6 +49,8 @@ def read(path: Path, _options: SourceOptions) -> Sequence:
         raise SourceError("depth_unit_scale_factor", unit, "must be positive", remedy="0.001 for millimetres")
     bent = [name for name in ("k1", "k2", "k3", "p1", "p2") if tree.get(name)]
     notes = [f"distortion ({', '.join(bent)}) is not undone: undistort the images first"] if bent else []
+    if frames and not any("timestamp" in frame for frame in frames):
+        notes.append(NO_STAMPS)
     # the factor, also where it is left out, is of arrays of floats too
     return Sequence(shots, None, 1.0 / float(unit), intake=Intake(notes=notes), scale_known=True)
 

@@ -21,6 +21,8 @@ from lastseen.sources.record import Intake
 PRIMESENSE = (525.0, 525.0, 319.5, 239.5)
 """The camera Open3D takes where none is named, for images of 640x480."""
 
+ASSUMED = "no file says the intrinsics: those of Open3D's own camera are taken (fx, fy 525 at 640x480)"
+
 MILLIMETRES = 1000.0
 """Raw values of depth per metre where the camera's file does not say them."""
 
@@ -50,7 +52,10 @@ def read(path: Path, _options: SourceOptions) -> Sequence:
         pose = converted(poses.get(at), CameraAxes.OPENCV, WorldUp.MINUS_Y)
         shots.append(Shot(at / FRAME_RATE, color, depth, pose))
     size = first_size(colors)
-    camera, scale = read_camera(path, size) or (fitted(*PRIMESENSE, size), None)
+    camera, scale = read_camera(path, size) or (None, None)
+    if camera is None and 3 * size[0] == 4 * size[1]:
+        camera = fitted(*PRIMESENSE, size)
+        intake.note(ASSUMED)
     return Sequence(shots, camera, scale or MILLIMETRES, intake=intake, scale_known=scale is not None)
 
 
@@ -64,7 +69,9 @@ def _log(path: Path) -> Path | None:
     """The trajectory: in Open3D's own places, or the only one that lies in the folder, as Redwood's do."""
     found = [path / name for name in _LOGS if (path / name).is_file()]
     others = sorted([*path.glob("*.log"), *path.glob("*-traj.txt")]) if path.is_dir() else []
-    return found[0] if found else (others[0] if len(others) == 1 else None)
+    # odometry.log and logs of other programs lie beside it
+    named = [one for one in others if "traj" in one.name.lower()] or others
+    return found[0] if found else (named[0] if len(named) == 1 else None)
 
 
 def read_log(path: Path) -> dict[int, NDArray[np.float64]]:

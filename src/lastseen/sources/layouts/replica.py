@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lastseen.errors import SourceError
 from lastseen.sources.layouts.files import DEPTHS, by_number, first_size, numbered, read_json, read_numbers
-from lastseen.sources.layouts.sequence import FRAME_RATE, Sequence, Shot, fitted
+from lastseen.sources.layouts.sequence import FRAME_RATE, NO_STAMPS, Sequence, Shot, fitted
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Intake
 
@@ -51,7 +51,7 @@ def read(path: Path, _options: SourceOptions) -> Sequence:
             f"is missing, and images of {size[0]}x{size[1]} are not the dataset's",
             remedy="copy it too: it holds w, h, fx, fy, cx, cy and scale",
         )
-    intake = Intake()
+    intake = Intake(notes=[NO_STAMPS])
     pairs = by_number(colors, depths, intake)
     # a room of chosen frames may keep all poses, or those of its frames only
     chosen = len(poses) == len(pairs)

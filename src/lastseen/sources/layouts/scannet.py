@@ -9,7 +9,7 @@ from lastseen.geometry import Intrinsics
 from lastseen.sources.layouts import cameras
 from lastseen.sources.layouts.cameras import read_table
 from lastseen.sources.layouts.files import DEPTHS, by_number, first_size, matrix, numbered, read_text
-from lastseen.sources.layouts.sequence import FRAME_RATE, Sequence, Shot, fitted
+from lastseen.sources.layouts.sequence import FRAME_RATE, NO_STAMPS, Sequence, Shot, fitted
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Intake
 
@@ -21,7 +21,7 @@ def matches(path: Path) -> bool:
 
 def read(path: Path, _options: SourceOptions) -> Sequence:
     """List a scan; its world has z up. Frames that lost track hold -inf and are left out."""
-    intake = Intake()
+    intake = Intake(notes=[NO_STAMPS])
     colors, depths = numbered(path / "color"), numbered(path / "depth", DEPTHS)
     poses = numbered(path / "pose", (".txt",))
     shots = [

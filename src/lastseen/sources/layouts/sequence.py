@@ -213,6 +213,10 @@ class SequenceSource(RecordSource):
         if problem:
             self.intake.skip(OTHER_SIZE, problem)
             return None
+        if depth.dtype.itemsize == 1:
+            raise SourceError(
+                short(shot.depth), "8 bits", "is a picture of depth, not depth", remedy="store it with 16 bits"
+            )
         confidence = None
         if shot.confidence is not None:
             confidence = self._plane(shot.confidence, sequence.decode_confidence).astype(np.uint8)

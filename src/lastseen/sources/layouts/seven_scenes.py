@@ -14,7 +14,7 @@ from lastseen.errors import SourceError
 from lastseen.geometry import CameraAxes, Intrinsics, WorldUp
 from lastseen.sources.layouts.cameras import read_table
 from lastseen.sources.layouts.files import DEPTHS, by_number, first_size, matrix, numbered, read_text, values_of
-from lastseen.sources.layouts.sequence import FRAME_RATE, Sequence, Shot, converted, fitted
+from lastseen.sources.layouts.sequence import FRAME_RATE, NO_STAMPS, Sequence, Shot, converted, fitted
 from lastseen.sources.options import SourceOptions
 from lastseen.sources.record import Intake
 
@@ -33,7 +33,7 @@ def matches(path: Path) -> bool:
 
 def read(path: Path, options: SourceOptions) -> Sequence:
     """List a sequence. Its world is that of the first camera, where y points down, or has z up (``_info.txt``)."""
-    intake = Intake()
+    intake = Intake(notes=[NO_STAMPS])
     colors = numbered(path, contains=".color.")
     depths = numbered(path, (*DEPTHS, ".pgm"), contains=".depth.", without=".rendered.")
     poses = numbered(path, (".txt",), contains=".pose.") if options.poses == "recorded" else {}

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from lastseen.errors import SourceError
 from lastseen.geometry import Intrinsics
 from lastseen.sources.conversion import camera_from_options
-from lastseen.sources.layouts.cameras import read_table, values_per_metre
+from lastseen.sources.layouts.cameras import has_camera, read_camera, values_per_metre
 from lastseen.sources.layouts.files import Stored, by_stamp, first_size, part, read_json, read_text, seconds
 from lastseen.sources.layouts.plain import find_poses, with_z_up
 from lastseen.sources.layouts.sequence import Sequence, Shot
@@ -189,16 +189,16 @@ def _cameras(
 ) -> tuple[Intrinsics, Intrinsics | None, float | None]:
     """Intrinsics of colour, of depth where it has its own, and raw depth values per metre where they are said."""
     path = folder / "camera.json"
-    if not path.exists():
+    if not path.exists() or "fx" not in read_json(path):
+        # in any other form, such as ETH3D's calibration.txt, and more telling than the folder's name
+        described = read_camera(folder, first_size(dict(enumerate(images)))) if has_camera(folder) else None
+        if described is not None:
+            return described[0], None, described[1]
         name = folder.resolve().name.lower()
         named = re.search(r"(?:freiburg|fr)([123])", name)
         known = BONN if "rgbd_bonn" in name else FREIBURG[named[1]] if named else None
         if known and not options.fx:
             return Intrinsics(*known, 640, 480), None, None
-        if (folder / "calibration.txt").is_file() and not options.fx:
-            # as ETH3D's SLAM benchmark has it: fx fy cx cy of the images
-            size = first_size(dict(enumerate(images)))
-            return read_table(folder / "calibration.txt", size), None, None
         if options.fx and options.fy:
             size = first_size(dict(enumerate(images)))
             return camera_from_options(options, size, where=str(folder)), None, None

@@ -42,6 +42,9 @@ MAX_DETECTIONS = 300_000
 MAX_IMAGES = 5_000_000
 """Images of a topic at most, two days at 30 Hz: only their stamps are kept, but a packed file may hold any number."""
 
+DEPTH_UNITS = "/option/Depth_Units/value"
+"""How the topic ends that gives the metres of a raw value in RealSense's own bags: 0.00025 for an L515."""
+
 PLACE_TRIES = 64
 """Stamps of a recording at which depth's place is looked up in tf: one that is found is enough."""
 
@@ -145,6 +148,8 @@ class BagSource(RecordSource):
             depth, raw_per_metre = messages.depth_image(
                 self._bag.decode(pair.depth.item), name="depth", max_pixels=limit
             )
+            if depth.dtype.kind == "u":
+                raw_per_metre = self._index.raw_per_metre or raw_per_metre
             record = self._cameras.record(pair, rgb, depth, raw_per_metre, pose=pose)
         except InvalidValue as error:
             self.intake.skip(f"unreadable {error.field.split()[0]}", str(error))
@@ -167,6 +172,8 @@ class BagIndex:
         self._infos: dict[str, Any] = {}
         self._extrinsics: dict[str, Pose3D] = {}
         """Poses of streams in the reference stream, in RealSense's own bags."""
+        self.raw_per_metre: float | None = None
+        """Values of integer depth per metre, where the recording says so."""
         self._pose_link: Link | None = None
         self._read()
         self._settle_links()
@@ -209,8 +216,13 @@ class BagIndex:
         topics = self.topics
         named = {topics.color.name, topics.depth.name, topics.color_info, topics.depth_info, topics.pose}
         tf = {name for name, (kind, _) in self._bag.topics().items() if kind in {TF, TRANSFORM}}
+        units = {
+            name
+            for name, (kind, _) in self._bag.topics().items()
+            if name == f"{_sensor(topics.depth.name)}{DEPTH_UNITS}" and kind in messages.VALUES
+        }
         try:
-            for raw in self._bag.messages({*named, *tf, topics.detections_text or topics.detections} - {""}):
+            for raw in self._bag.messages({*named, *tf, *units, topics.detections_text or topics.detections} - {""}):
                 self._add(raw)
         except SourceError as error:
             if not self.color_stamps:
@@ -243,6 +255,8 @@ class BagIndex:
                 self._extrinsics[_stream(raw.topic)] = messages.pose(message.translation, message.rotation)
             elif raw.type == TF:
                 self.tree.add_message(message, topic=raw.topic, skip=self.intake.skip)
+            elif raw.topic.endswith(DEPTH_UNITS):
+                self.raw_per_metre = messages.per_metre(message.data, raw.topic)
             elif raw.topic == topics.detections_text:
                 self.detections += rows_of_line(message.data, raw.topic)
             else:
@@ -313,6 +327,11 @@ def _topics(bag: Container) -> Iterator[Topic]:
 def _stream(topic: str) -> str:
     """The stream of a topic of RealSense's own bags: ``/device_0/sensor_1/Color_0`` of ``.../image/data``."""
     return "/".join(topic.split("/")[:4])
+
+
+def _sensor(topic: str) -> str:
+    """The sensor of a topic of RealSense's own bags: ``/device_0/sensor_0`` of ``.../Depth_0/image/data``."""
+    return "/".join(topic.split("/")[:3])
 
 
 def _cut_off_line(stamps: list[float]) -> str:

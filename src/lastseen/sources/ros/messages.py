@@ -35,6 +35,8 @@ ODOMETRY = "nav_msgs/msg/Odometry"
 TF = "tf2_msgs/msg/TFMessage"
 DETECTIONS = "vision_msgs/msg/Detection2DArray"
 TEXT = "std_msgs/msg/String"
+VALUES = (TEXT, "std_msgs/msg/Float32")
+"""Types of the options that RealSense's own bags keep."""
 TRANSFORM = "geometry_msgs/msg/Transform"
 
 IMAGES = (IMAGE, COMPRESSED)
@@ -308,6 +310,18 @@ def intrinsics(message: Any, *, rectified: bool) -> Intrinsics:
         matrix = message.K if hasattr(message, "K") else message.k
         fx, cx, fy, cy = (float(matrix[index]) for index in (0, 2, 4, 5))
     return Intrinsics(fx, fy, cx, cy, int(message.width), int(message.height))
+
+
+def per_metre(units: Any, name: str) -> float:
+    """Raw values of depth per metre, of the metres of one as a number or as text."""
+    try:
+        metres = float(units)
+    except ValueError:
+        metres = 0.0
+    if not 0.0 < metres < math.inf:
+        raise SourceError(name, units, "is no length of a depth value", remedy="set depth_scale")
+    # stored as a float of 32 bits
+    return round(1.0 / metres, 2)
 
 
 def lens(message: Any) -> tuple[str, tuple[float, ...]]:

@@ -255,3 +255,23 @@ def test_a_clean_real_recording_gets_no_fault(shared_data: Path, name: str, opti
 def test_the_phone_clip_is_seen_to_lie_on_its_side_in_a_y_up_world(shared_data: Path) -> None:
     found = examine(open_source(shared_data / "lens_clip")).options.changed()
     assert found == {"world_up": "y", "image_rotation": "90"}
+
+
+@pytest.mark.parametrize(
+    ("name", "kept", "options"),
+    [
+        ("lens_clip", slice(0, 10), SourceOptions(world_up="y", image_rotation="90")),
+        ("tum_fr1_rpy_60", slice(0, 60, 5), SourceOptions()),
+    ],
+)
+def test_some_frames_of_a_clean_recording_raise_no_alarm(
+    shared_data: Path, tmp_path: Path, name: str, kept: slice, options: SourceOptions
+) -> None:
+    """A hand that is held almost still is no stuck tracker, and frames that turned by half a view do not shake."""
+    for file in (shared_data / name).iterdir():
+        (tmp_path / file.name).symlink_to(file)
+    rows = [line for line in (tmp_path / "rgb.txt").read_text().splitlines() if not line.startswith("#")]
+    (tmp_path / "rgb.txt").unlink()
+    (tmp_path / "rgb.txt").write_text("\n".join(rows[kept]) + "\n")
+    report = examine(open_source(tmp_path, options))
+    assert (report.faults, report.options) == ([], options)

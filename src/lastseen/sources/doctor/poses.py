@@ -13,8 +13,9 @@ from lastseen.sources.doctor.report import Check, Verdict
 from lastseen.sources.doctor.reprojection import UNEXPLAINED_ERROR, Reprojection, Sample
 from lastseen.sources.options import SourceOptions
 
-STATIC_DISTANCE, STATIC_ANGLE = 0.002, 0.2
-"""Metres and degrees: a pose that moves less while the images change is stuck."""
+STATIC_DISTANCE, STATIC_ANGLE = 0.0005, 0.05
+"""Metres and degrees: a pose that moves less while the images change is stuck. It is half a pixel; two pixels between
+images of a hand that is held almost still change them as much as a walk does."""
 
 CHANGED = 0.02
 """Mean change of colour between two images, as a share of white, above which the camera surely moved."""

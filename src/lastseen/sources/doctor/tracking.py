@@ -22,6 +22,9 @@ NOISE_DISTANCE, NOISE_ANGLE = 0.08, 2.0
 """Metres and degrees from frame to frame above which objects are smeared. Odometry of wheels stays below, and so does
 a localizer with noise of 2 cm and a degree, of which an alignment that slides along plain walls makes 5 to 7 cm."""
 
+MAX_NOISE_TURN = 25.0
+"""Degrees between two frames that are aligned at most: further apart they show half of the same or less."""
+
 DRIFT_DISTANCE, DRIFT_ANGLE = 0.08, 4.0
 """Metres and degrees by which a place seen again may be off: half a step of the memory's association."""
 
@@ -47,6 +50,9 @@ def judge_noise(reprojection: Reprojection, options: SourceOptions) -> Check:
         for index in range(len(sample.records) - 1)
         if sample.stretch[index] == sample.stretch[index + 1]
     ]
+    poses = reprojection.poses(options)
+    # frames that turned far share too little: aligning them slides, and that would be called noise
+    pairs = [pair for pair in pairs if np.degrees(poses[pair[0]].angle_to(poses[pair[1]])) < MAX_NOISE_TURN]
     moved = _moved(reprojection, options, pairs[:: max(1, len(pairs) // MAX_PAIRS)])
     if len(moved) < 4:
         return Check(name, Verdict.UNSURE, "too few frames can be aligned", "give a longer recording")

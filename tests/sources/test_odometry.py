@@ -190,3 +190,20 @@ def test_a_bare_wall_without_a_pattern_is_lost_not_guessed() -> None:
     points = camera.unproject_image(depth)[::2, ::2].reshape(-1, 3)
     assert tracker.track(0, points, image) is not None
     assert tracker.track(1, points, image) is None
+
+
+@pytest.mark.parametrize("brightness", [0, 180])
+def test_a_covered_lens_after_a_walk_is_a_lost_track(brightness: int) -> None:
+    """Depth may go on in the dark, or before a wall; colour has no gradient to solve for then."""
+    camera = Intrinsics(200.0, 200.0, 127.5, 95.5, 256, 192)
+    chance = np.random.default_rng(4)
+    pattern = np.kron(chance.integers(60, 200, (16, 22)), np.ones((12, 12)))[:192, :256].astype(np.uint8)
+    tracker, depth = Tracker(threads=1), np.ones((192, 256), dtype=np.float32)
+    points = camera.unproject_image(depth)[::2, ::2].reshape(-1, 3)
+    seen, dark = (
+        GrayImage.of(np.ascontiguousarray(np.repeat(gray[:, :, None], 3, axis=2)), depth, camera)
+        for gray in (pattern, np.full_like(pattern, brightness))
+    )
+    assert tracker.track(0, points, seen) is not None
+    assert tracker.track(1, points, dark) is None
+    assert tracker.track(2, points, seen) is not None

@@ -166,6 +166,9 @@ def _fit(
         jacobian = np.column_stack([y * c - z * b, z * a - x * c, x * b - y * a, a, b, c])
         weighted = jacobian * weight[:, None]
         information = jacobian.T @ weighted
+        if not np.trace(information) > 0.0:
+            # an image of one colour, such as that of a covered lens, shows no motion
+            break
         if best is not None and error > best[2] * 0.999:
             break
         best = (pose, information / (SHARED * spread**2), error)

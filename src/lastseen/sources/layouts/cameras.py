@@ -34,7 +34,7 @@ _MATRICES = ("intrinsic_matrix", "camera_matrix", "K", "k", "matrix")
 _WITHIN = ("camera", "color", "rgb", "intrinsics", "intrinsic")
 
 _WIDTHS, _HEIGHTS = ("width", "image_width", "w"), ("height", "image_height", "h")
-_SCALES = ("depth_scale", "depth_factor", "depth_map_factor", "png_depth_scale", "depth_unit_scale_factor", "scale")
+_SCALES = ("depth_scale", "depth_factor", "depth_map_factor", "png_depth_scale", "depth_unit_scale_factor")
 
 OTHER_SHAPE = 0.02
 """Share by which width over height of images may differ from that of the camera: sizes are rounded."""

@@ -168,8 +168,8 @@ def test_what_moved_is_told_before_what_was_only_seen_for_the_first_time() -> No
         reply = memory.ask("what changed?")
         (moved,) = (one for one in reply.changes if one.kind == "moved")
         firsts = sum(one.kind == "appeared" for one in reply.changes)
-        told = f"{reply.count} changes: mug ({moved.object_id}) moved; and {firsts} seen for the first time."
-        assert reply.sentence == told
+        told = f"{1 + firsts} changes: mug ({moved.object_id}) moved; and {firsts} seen for the first time."
+        assert (reply.sentence, reply.count) == (told, 1 + firsts)
 
 
 QUESTION_WORDS = [

@@ -11,12 +11,14 @@ from PIL import Image
 
 from lastseen.action import Action
 from lastseen.config import Settings
+from lastseen.memory.memory import Memory
 from lastseen.memory.places import SpatialMemory
 from lastseen.memory.plan_image import WALL
 from lastseen.memory.rooms import FloorPlan, Wall
 from lastseen.search.log import Run, RunLog, read_log
-from lastseen.search.log_view import KnownHome, draw_map, place_colour, timeline
+from lastseen.search.log_view import KnownHome, draw_map, known_home, place_colour, timeline
 from lastseen.search.planning.plan import FALLBACK_PLAN
+from tests.memory.objects.scenes import Room
 from tests.search.logged import line, run_of
 
 F, L = Action.FORWARD, Action.TURN_LEFT
@@ -91,6 +93,29 @@ def test_path_and_anchors_are_in_the_colours_of_their_places(tmp_path: Path) -> 
     assert has_colour(image, place_colour(0))
     assert has_colour(image, place_colour(1))
     assert not has_colour(image, place_colour(2))
+
+
+def test_the_legend_names_a_place_of_an_earlier_run_that_was_entered(tmp_path: Path) -> None:
+    memory = SpatialMemory()
+    events = [{**one, "event": "place_entered"} for one in memory.scene_analyzed("kitchen")[:1]]
+    log = RunLog()
+    log.header(goal="red mug", seed=0, settings=Settings())
+    log.step(line(memory, None))
+    log.events(events)
+    legend = draw_map(run_of(log)).crop((900, 120, 1200, 900))
+    assert (np.asarray(legend) == place_colour(0)).all(axis=2).any()
+
+
+def test_only_what_fits_the_goal_is_marked_as_it() -> None:
+    room = Room()
+    room.put("coffee maker", (2.0, -0.6, 0.8))
+    room.put("kettle", (2.0, 0.9, 0.8))
+    with Memory.open(settings=Settings(), wall_clock=None) as memory:
+        for number in range(20):
+            side = 1.2 * ((number % 5) - 2) / 2
+            memory.observe(*room.see(number, eye=(0.0, side, 1.4), target=(2.0, 0.1, 0.8), stamp=0.5 * number))
+        assert len(memory.find("coffee maker").hits) > 1
+        assert len(known_home(memory, "coffee maker").goals) == 1
 
 
 def test_planner_calls_and_patterns_are_marked(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ export function duration(seconds: number): string {
 
 /** When a thing was last seen: how long ago while frames come, and at what time in what was recorded earlier. */
 export function lastSeen(time: number, now: number, clock: MemoryClock): string {
-  return clock.live ? ago(now - time) : clockTime(time, clock);
+  return clock.live ? ago(clock.between(time, now)) : clockTime(time, clock);
 }
 
 /** A moment as a clock shows it, or as seconds of memory time where no date is known. */
@@ -66,7 +66,7 @@ const KINDS: Readonly<Record<string, string>> = {
   appeared: "first seen",
   confirmed: "confirmed",
   moved: "moved",
-  missing: "gone from its place",
+  missing: "gone",
   removed: "forgotten",
   reappeared: "back again",
   merged: "merged with another",

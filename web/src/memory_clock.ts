@@ -18,6 +18,12 @@ export class MemoryClock {
     return session?.firstWall == null ? null : session.firstWall + (time - session.first);
   }
 
+  /** Seconds from one moment to another by the wall's clock; by memory's, which counts a pause as it can, where no date is known. */
+  between(from: number, to: number): number {
+    const [begun, ended] = [this.wall(from), this.wall(to)];
+    return begun === null || ended === null ? to - from : Math.max(0, ended - begun);
+  }
+
   get newestWall(): number | null {
     return this.wall(this.now);
   }

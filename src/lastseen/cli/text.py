@@ -52,7 +52,7 @@ def print_table(
     typer.echo(_GAP.join("-" * width for width in widths))
     for row in rows:
         cells = [
-            [_shortened(cell, width)] if name in cut else textwrap.wrap(cell, width) or [""]
+            [_shortened(cell, width)] if name in cut else textwrap.wrap(cell, width, break_on_hyphens=False) or [""]
             for name, cell, width in zip(columns, row, widths, strict=True)
         ]
         for number in range(max(len(cell) for cell in cells)):

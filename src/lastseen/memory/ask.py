@@ -199,7 +199,8 @@ class _Asker(Answers):
         named = "; ".join(f"{one.label or one.object_id} ({one.object_id}) {one.kind}" for one in said[-NAMED:])
         more = f" and {len(said) - NAMED} more" if len(said) > NAMED else ""
         more += f"; and {first} seen for the first time" if first else ""
-        count = f"{len(found)} change" + ("" if len(found) == 1 else "s")
+        told = len(said) + first
+        count = f"{told} change" + ("" if told == 1 else "s")
         ids = tuple(dict.fromkeys(one.object_id for one in (*said[-NAMED:], *found[-NAMED * 20 :])))
         return Reply(
             question=self.question,
@@ -207,7 +208,7 @@ class _Asker(Answers):
             status="answered",
             sentence=f"{count}: {named}{more}{noted_words(thing.not_understood)}.",
             objects=tuple(self.memory.browse.described(self.memory.browse.states(list(ids)))),
-            count=len(found),
+            count=told,
             times=tuple(one.wall for one in found if one.wall is not None),
             changes=tuple(found),
             confidence=1.0,

@@ -310,7 +310,7 @@ class WritePath(Closes):
         """The frame with its stamp in memory time; the first one begins a session, one older than the last raises."""
         self._order.accept(frame.stamp)
         if self.clock.current is None:
-            offset = None if self._wall_clock is None else self._wall_clock() - frame.stamp
+            offset = None if self._wall_clock is None else self.clock.wall_offset(frame.stamp, self._wall_clock())
             self.clock.begin(frame.stamp, robot=self.settings.store.robot, wall_offset=offset)
         time = self.clock.advance(frame.stamp)
         return frame if time == frame.stamp else replace(frame, stamp=time)

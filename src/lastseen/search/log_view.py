@@ -105,6 +105,11 @@ _GOLDEN = 0.618033988749895
 _GREY: Colour = (90, 90, 90)
 _GOAL: Colour = (226, 46, 96)
 _MOST_GOALS = 3
+_MEANINGS = {
+    "stuck": "long in one place",
+    "ababa": "to and fro between two",
+    "fallback": "no usable plan",
+}
 _MARKS: dict[str, tuple[str, Colour]] = {
     "stuck": ("STUCK", (200, 30, 30)),
     "ababa": ("ABABA", (150, 0, 150)),
@@ -135,7 +140,7 @@ class KnownHome:
 def known_home(memory: Memory, goal: str) -> KnownHome:
     """What a memory holds of a home and of a goal."""
     answer = memory.find(goal)
-    goals = [] if answer.status == "not_found" else [hit.position[:2] for hit in answer.hits[:_MOST_GOALS]]
+    goals = [hit.position[:2] for hit in answer.fitting[:_MOST_GOALS]]
     return KnownHome(memory.floor_plans(), memory.rooms(), goals)
 
 
@@ -262,14 +267,16 @@ def _legend(draw: ImageDraw.ImageDraw, run: Run) -> None:
     lines = [
         f"{len(run.steps)} steps, {calls} planner calls",
         f"{counts['anchor_created']} anchors (dots)",
-        f"STUCK {counts['stuck']}, ABABA {counts['ababa']}, fallbacks {counts['fallback']}",
+        *(f"{_MARKS[name][0]} {counts[name]}: {meaning}" for name, meaning in _MEANINGS.items() if counts[name]),
         "ring: start, square: end, star: the goal",
         "triangle: planner call, arrow: its path",
     ]
     for index, line in enumerate(lines):
         _text(draw, (left, top + 32 + 22 * index), line, _GREY, 15)
     top += 32 + 22 * len(lines) + 16
-    places = list(_named(run, "place_created"))
+    entered = [event for event in run.events if event["event"] in ("place_created", "place_entered")]
+    # a place of an earlier run is entered only; one that was entered again is told once
+    places = list({event["place_id"]: event for event in reversed(entered)}.values())[::-1]
     shown = places[: (_SIZE - top - 40) // 26]
     for index, event in enumerate(shown):
         y = top + 26 * index

@@ -60,3 +60,21 @@ def test_memory_time_never_runs_backwards(sessions: list[list[float]]) -> None:
             time = clock.advance(stamp)
             assert time >= last
             last = time
+
+
+def test_a_session_is_not_dated_before_the_one_before_it_was_over() -> None:
+    clock = Clock()
+    clock.begin(0.0, robot="r", wall_offset=clock.wall_offset(0.0, 1_000_000.0))
+    clock.advance(60.0)
+    # a recording of a minute was played in ten seconds
+    clock.begin(0.0, robot="r", wall_offset=clock.wall_offset(0.0, 1_000_010.0))
+    assert clock.wall(clock.now) == datetime.fromtimestamp(1_000_061.0, tz=UTC)
+    clock.advance(60.0)
+    assert clock.wall_offset(5.0, 1_000_500.0) == 1_000_495.0
+
+
+def test_a_clock_that_was_wrong_does_not_date_what_comes_after_it() -> None:
+    clock = Clock()
+    clock.begin(0.0, robot="r", wall_offset=9_000_000.0)
+    clock.advance(60.0)
+    assert clock.wall_offset(0.0, 1_000_000.0) == 1_000_000.0

@@ -30,7 +30,7 @@ export class Corrections {
   show(thing: Thing, things: Iterable<Thing>): HTMLElement {
     if (this.thing?.id !== thing.id) this.open = false;
     this.thing = thing;
-    this.others = nearest(thing, things);
+    this.others = mostAlike(thing, things);
     if (!this.open) this.rest();
     return this.element;
   }
@@ -193,9 +193,14 @@ function distance(a: Thing, b: Thing): number {
   return Math.hypot(a.centre[0] - b.centre[0], a.centre[1] - b.centre[1], a.centre[2] - b.centre[2]);
 }
 
-/** Things that could be the same one: of the same name first, then by how near they are. */
-function nearest(thing: Thing, things: Iterable<Thing>): readonly Thing[] {
-  const rank = (other: Thing): number => distance(thing, other) + (other.label === thing.label ? 0 : 100);
+/** How far from being as large two things are: 0 where they are, 1 where one is 2.7 times the other along every axis. */
+function sizeGap(a: Thing, b: Thing): number {
+  return [0, 1, 2].reduce((sum, axis) => sum + Math.abs(Math.log((a.size[axis]! + 0.01) / (b.size[axis]! + 0.01))), 0) / 3;
+}
+
+/** Things that could be the same one: of the same name first, then by how near and how equally large they are. */
+function mostAlike(thing: Thing, things: Iterable<Thing>): readonly Thing[] {
+  const rank = (other: Thing): number => distance(thing, other) + sizeGap(thing, other) + (other.label === thing.label ? 0 : 100);
   const others = [...things].filter(({ id }) => id !== thing.id);
   return others.sort((a, b) => rank(a) - rank(b)).slice(0, MOST_NEIGHBOURS);
 }

@@ -185,10 +185,10 @@ export class DetailsPanel {
 
   private facts(thing: Thing, now: number, place: string | undefined): HTMLElement {
     const facts: [string, string][] = [
-      ["Last seen", clockTime(thing.lastSeen, this.clock) + (this.clock.live ? ` (${ago(now - thing.lastSeen)})` : "")],
+      ["Last seen", clockTime(thing.lastSeen, this.clock) + (this.clock.live ? ` (${ago(this.clock.between(thing.lastSeen, now))})` : "")],
       ["First seen", clockTime(thing.firstSeen, this.clock)],
       ["Sightings", String(thing.hits)],
-      ["Steady look", `${Math.round(thing.confidence * 100)} %`],
+      ["Sightings alike", `${Math.round(thing.confidence * 100)} %`],
     ];
     if (place) facts.unshift(["Place", place]);
     if (this.details?.colour) facts.push(["Colour", this.details.colour]);

@@ -17,6 +17,9 @@ const MOST_EVIDENCE = 12;
 /** a second click within so many milliseconds is the same wish, not the answer to the question that it raised */
 const DOUBLE_CLICK = 700;
 
+/** over things that do not answer; the command line says the same */
+const CLOSEST = "Closest, but not it";
+
 const VERDICTS = { found: "Found", ambiguous: "More than one fits", not_found: "Not found" } as const;
 
 export class SearchPanel {
@@ -134,11 +137,13 @@ export class SearchPanel {
     if (answer.status === "found") {
       const [best, ...others] = answer.hits;
       if (best) parts.push(this.hits([best]));
-      if (others.length) parts.push(el("h3", {}, "Also possible"), this.hits(others));
+      const [possible, closest] = [others.filter(({ fits }) => fits), others.filter(({ fits }) => !fits)];
+      if (possible.length) parts.push(el("h3", {}, "Also possible"), this.hits(possible));
+      if (closest.length) parts.push(el("h3", {}, CLOSEST), this.hits(closest));
     } else if (answer.status === "ambiguous") {
       parts.push(this.hits(answer.hits.filter(({ fits }) => fits)));
     } else if (answer.hits.length) {
-      parts.push(el("h3", {}, "Nearest, but no match"), this.hits(answer.hits.slice(0, 3)));
+      parts.push(el("h3", {}, CLOSEST), this.hits(answer.hits.slice(0, 3)));
     }
     if (answer.status === "not_found" && !answer.wide) {
       const again = el("button", { type: "button", class: "plain" }, "Ask tentative and removed ones too");

@@ -138,7 +138,7 @@ export class TimelinePanel {
     if (document.activeElement !== this.slider || asOf === null) this.slider.value = String(Math.round(((at - span.start) / length) * STEPS));
     this.host.style.setProperty("--part", String((at - span.start) / length));
     setText(this.moment, clockTime(at, this.clock));
-    setText(this.start, asOf === null ? (connection === "lost" ? "as last heard" : live ? "as it is now" : dateTime(span.end, this.clock)) : travelling ? "reading…" : live ? `as it was ${ago(span.end - asOf)}` : `${duration(span.end - asOf)} before the end`);
+    setText(this.start, asOf === null ? (connection === "lost" ? "as last heard" : live ? "as it is now" : dateTime(span.end, this.clock)) : travelling ? "reading…" : live ? `as it was ${ago(this.clock.between(asOf, span.end))}` : `${duration(this.clock.between(asOf, span.end))} before the end`);
     this.slider.setAttribute("aria-valuetext", asOf === null ? "now" : clockTime(at, this.clock));
   }
 

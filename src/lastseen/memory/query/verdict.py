@@ -65,7 +65,7 @@ def judge(
         note = " (not seen lately)" if hits[0].stale else ""
         reason = f"{hits[0].label or 'something'} fits {asked}{how}{note}"
         return Answer("found", reason, listed, ranking.accept, total=total)
-    kinds = " and ".join(dict.fromkeys(hit.label or "something" for hit in apart))
+    kinds = ", ".join(dict.fromkeys(hit.label or "something" for hit in apart))
     more = f", {k} of them listed" if len(apart) > k else ""
     reason = f"{len(apart)} things fit {asked} equally well ({kinds}){more}"
     return Answer("ambiguous", reason, listed, ranking.accept, total=total)

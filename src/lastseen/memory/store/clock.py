@@ -48,6 +48,16 @@ class Clock:
         self.sessions.append(self.current)
         return self.current
 
+    def wall_offset(self, stamp: float, now: float) -> float:
+        """The offset that dates a session which begins at ``stamp``: now, but not before the last one was over.
+
+        A recording is played faster than it was made, so by its own clock it ends later than its playing did: by no
+        more than all that is remembered lasted. More than that is a clock that was wrong, and is not followed.
+        """
+        ended = None if not self.sessions else self.wall(self.sessions[-1].last)
+        late = 0.0 if ended is None else ended.timestamp() + PAUSE - now
+        return now - stamp + (late if 0.0 < late <= self.now - self.sessions[0].first + PAUSE else 0.0)
+
     def advance(self, stamp: float) -> float:
         """The memory time of a frame of the current session."""
         assert self.current is not None

@@ -260,7 +260,7 @@ class UprightWatch:
     def note(self) -> str:
         """The fault as a sentence with its remedy; empty where there is none."""
         fault = self.fault()
-        remedy = "begin anew with what lastseen doctor --fix writes"
+        remedy = "run it into a new file with the options that lastseen doctor --fix writes"
         return f"the world lies on its side ({fault}): {remedy}" if fault else ""
 
     def fault(self) -> str:

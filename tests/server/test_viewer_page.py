@@ -206,6 +206,26 @@ def test_the_timeline_shows_an_object_at_its_old_place(open_page: OpenPage) -> N
 
 
 @pytest.mark.integration
+def test_how_long_before_the_end_is_told_by_the_walls_clock(open_page: OpenPage, tmp_path: Path) -> None:
+    room = Room()
+    room.put("mug", BEFORE)
+    five_hours = 5 * 3600.0
+    for wall in (1_700_000_000.0, 1_700_000_000.0 + five_hours):
+        with Memory.open(tmp_path / "home.lastseen", wall_clock=lambda wall=wall: wall) as memory:
+            for number in range(10):
+                memory.observe(*room.see(number, eye=(0.0, 0.0, 1.4), target=BEFORE, stamp=0.5 * number))
+    with Memory.open(tmp_path / "home.lastseen", read_only=True) as memory, serving(memory) as running:
+        page = open_page(running.address.page)
+        page.set_viewport_size({"width": 1280, "height": 800})
+        expect(page.locator("#objects li")).to_have_count(1, timeout=PATIENCE)
+        expect(page.locator("#status time")).to_have_text(re.compile("15 Nov 2023|14 Nov 2023"))
+        expect(page.locator("#status time")).to_be_visible()
+        scrub_to(page, 0.1)
+        expect(page.locator("#timeline .end")).to_have_text("5 h before the end")
+        page.close()
+
+
+@pytest.mark.integration
 def test_the_past_shows_no_picture_that_was_taken_later(open_page: OpenPage, home: Running) -> None:
     (sofa,) = requests.get(f"{home.address.base}/objects?label=sofa", timeout=60).json()["objects"]
     newest, before, *_ = requests.get(f"{home.address.base}/objects/{sofa['id']}", timeout=60).json()[

@@ -212,6 +212,22 @@ def test_only_what_fits_is_listed_as_such_and_lit(open_page: OpenPage, home: Run
     page.close()
 
 
+def test_what_only_comes_near_a_found_thing_is_not_called_possible(open_page: OpenPage, home: Running) -> None:
+    def add_what_comes_near(route: Route) -> None:
+        answer = requests.get(route.request.url, timeout=60).json()
+        (chair,) = things(home, "chair")
+        answer["results"] = [answer["results"][0], {**answer["results"][0], **chair, "score": 0.1, "fits": False}]
+        route.fulfill(json=answer)
+
+    page = open_page("about:blank")
+    page.route("**/search/semantic*", add_what_comes_near)
+    page.goto(home.address.page)
+    expect(page.locator("#objects li")).to_have_count(5, timeout=PATIENCE)
+    ask(page, "sofa")
+    expect(page.locator("#answer h3")).to_have_text(["Closest, but not it"])
+    page.close()
+
+
 def test_boxes_wait_for_their_image(open_page: OpenPage) -> None:
     mug, arrived = (2.0, 0.0, 0.8), threading.Event()
 

@@ -9,14 +9,15 @@ import type { State, Store } from "../store";
 
 const LIVE_SECONDS = 1;
 const SVG = "http://www.w3.org/2000/svg";
-/** CSS pixels of a name's height, and about how wide one letter is */
+/** CSS pixels of a name's height, and between two names */
 const LETTERS = 11;
-const LETTER = 6.2;
+const APART = 3;
 /** CSS pixels of the picture under the panel's name */
 const HEAD = 44;
 
 export class CameraPanel {
   private readonly when = el("span", { class: "count" });
+  private readonly pen = document.createElement("canvas").getContext("2d");
   private readonly frame = el("div", { class: "frame" });
   private image = el("img", { alt: "" });
   private readonly boxes = document.createElementNS(SVG, "svg");
@@ -100,6 +101,12 @@ export class CameraPanel {
     image.src = url;
   }
 
+  private widthOf(label: string): number {
+    if (!this.pen) return 0;
+    this.pen.font = `600 ${LETTERS}px ${getComputedStyle(this.frame).fontFamily}`;
+    return this.pen.measureText(label).width;
+  }
+
   /** Each object's box, and names where they have room; the pointer shows the others. */
   private drawBoxes(): void {
     const picture = this.drawn;
@@ -122,11 +129,11 @@ export class CameraPanel {
         const rect = document.createElementNS(SVG, "rect");
         for (const [name, value] of Object.entries({ x: left, y: top, width: right - left, height: bottom - top })) rect.setAttribute(name, String(value));
         const text = document.createElementNS(SVG, "text");
-        const wide = LETTER * label.length * pixel;
+        const wide = (this.widthOf(label) + APART) * pixel;
         const x = Math.max(Math.min(left + 3 * pixel, picture.width - wide), 0);
         // below the panel's own line, which lies over the picture
         const y = Math.max(top + (LETTERS + 2) * pixel, cutAbove + HEAD * pixel);
-        const name: Box = [x, y - LETTERS * pixel, x + wide, y];
+        const name: Box = [x, y - (LETTERS + APART) * pixel, x + wide, y];
         const marked = id === selected || id === hovered;
         const free = label !== "" && taken.every((other) => name[2] < other[0] || name[0] > other[2] || name[3] < other[1] || name[1] > other[3]);
         if (free) taken.push(name);

@@ -176,7 +176,9 @@ export class FindPanel {
     this.host.dataset["status"] = search.status;
     setText(this.title, WORDS[search.status] ?? search.status);
     setText(this.goal, `“${search.goal ?? ""}” · ${count(search.steps, "step")}, ${search.metres.toFixed(1)} m`);
-    setText(this.reason, this.problem || spoken((search.reason ?? "").replace(/^memory: /, ""), this.clock));
+    const reason = spoken((search.reason ?? "").replace(/^memory: /, ""), this.clock);
+    // that an armchair fits "armchair" goes without saying
+    setText(this.reason, this.problem || (reason === `${search.goal} fits '${search.goal}'` ? "" : reason));
     this.where.hidden = !searching;
     this.rooms.replaceChildren(
       ...search.rooms.slice(0, MOST_ROOMS).map(({ place, share }) =>
@@ -196,13 +198,14 @@ export class FindPanel {
   private drawCandidates(search: RobotSearch): void {
     const { candidates, givenUp } = search;
     this.candidates.hidden = !candidates.length;
-    const offered = JSON.stringify([search.started, candidates.map(({ id }) => id), givenUp]);
+    const { places } = this.store.state;
+    // a page that opens in the middle of a search learns the places and the clock later
+    const offered = JSON.stringify([search.started, candidates.map(({ id }) => id), givenUp, this.clock.live, places.map(({ id, name }) => [id, name])]);
     if (offered === this.offered) return;
     this.offered = offered;
     const gone = new Set(givenUp);
     const rows = [...candidates].sort((a, b) => Number(gone.has(a.id)) - Number(gone.has(b.id))).slice(0, MOST_CANDIDATES);
     const named = rows.map((thing) => ({ thing, score: null, ...(gone.has(thing.id) ? { instead: "looked for in vain" } : {}) }));
-    const { places } = this.store.state;
     const more = candidates.length - rows.length;
     this.candidates.replaceChildren(
       el("h3", {}, "What memory offers"),

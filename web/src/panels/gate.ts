@@ -20,7 +20,7 @@ export class Gate {
       "form",
       { class: "card" },
       el("h1", {}, "lastseen"),
-      el("p", {}, "This memory is protected. Enter the token that the server printed when it was started."),
+      el("p", {}, "This memory is protected. Enter the server's token: it printed one when it was started, or it is the first line of its token file."),
       this.input,
       el("button", { type: "submit", class: "primary" }, "Open the memory"),
       this.problem,

@@ -14,6 +14,7 @@ export class Layout {
   private readonly answers = byId("answers");
   private readonly head = byId("head");
   private readonly foot = byId("foot");
+  private readonly banner = byId("banner");
 
   constructor(store: Store, private readonly cover: (insets: Insets) => void) {
     this.sideButton = iconButton("list", "Objects and events (O)", () => this.toggleSide());
@@ -24,7 +25,7 @@ export class Layout {
       if (NARROW.matches && !this.answers.hidden) this.openSide(false);
     });
     const watch = new ResizeObserver(() => this.measure());
-    for (const part of [document.body, this.side, this.answers, this.head, this.foot]) watch.observe(part);
+    for (const part of [document.body, this.side, this.answers, this.head, this.foot, this.banner]) watch.observe(part);
     this.measure();
   }
 
@@ -52,7 +53,7 @@ export class Layout {
     this.cover({
       left: narrow ? 0 : width(this.side),
       right: narrow ? 0 : width(this.answers),
-      top: this.head.offsetHeight + 8,
+      top: this.head.offsetHeight + 8 + (this.banner.hidden ? 0 : this.banner.offsetHeight),
       bottom: this.foot.offsetHeight + OVER_FOOT + (narrow && !this.answers.hidden ? this.answers.offsetHeight + 12 : 0),
     });
   }

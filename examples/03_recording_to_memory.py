@@ -16,7 +16,7 @@ from lastseen.perception.pipeline import Perception
 from lastseen.sources.follow import follow
 
 folder = Path(mkdtemp())
-address = sys.argv[1] if len(sys.argv) > 1 else "sim://7?minutes=0.2&level=good"
+address = sys.argv[1] if len(sys.argv) > 1 else "sim://7?minutes=0.5&rooms=4&level=good"
 with lastseen.open_source(address) as source, lastseen.open(folder / "home.lastseen") as memory:
     summary = follow(source, memory, Perception(memory.settings, detector=source.detector()))
     print(f"{summary.frames} frames, {summary.looked_at} looked at, {summary.confirmed} objects confirmed")

@@ -46,7 +46,15 @@ def drive(goal: lastseen.Pose2D) -> Literal["reached", "failed"]:
 
 
 memory = lastseen.open(Path(mkdtemp()) / "home.lastseen")
-memory.subscribe(lambda event: print(f"  {event.kind}: {event.object_id}") if event.kind == "confirmed" else None)
+
+
+def tell(event: lastseen.Event) -> None:
+    """What is worth a line; a robot would act on it."""
+    if event.kind == "confirmed":
+        print(f"  {event.kind}: {memory.object(event.object_id).label} ({event.object_id})")
+
+
+memory.subscribe(tell)
 
 print("somebody drives the robot through the home")
 for action in tour(world.agent, coverage_stops(world.grid, (world.start.x, world.start.y))):
@@ -54,9 +62,9 @@ for action in tour(world.agent, coverage_stops(world.grid, (world.start.x, world
     memory.observe(newest, detections=detector.detect(newest))
 
 answer = memory.find("somewhere to sleep")
-print(answer.status, answer.reason, [(thing.id, thing.place) for thing in answer.hits])
+print(answer.status, answer.reason, [(thing.id, thing.place) for thing in answer.fitting])
 
 robot = lastseen.Robot(frames(), drive, detector=detector)
 result = lastseen.Search("bed", robot, memory).run()
-print(f"{result.status} after {result.steps} steps and {result.metres} m: {result.reason}")
+print(f"{result.status} after {result.steps} steps and {result.metres:.1f} m: {result.reason}")
 memory.close()

@@ -26,4 +26,4 @@ for robot, minutes in (("ann", 1.2), ("bob", 1.0)):
 try:
     main(["align", str(folder / "ann.lastseen"), str(folder / "bob.lastseen")])
 except SystemExit as end:
-    print("told apart or aligned; exit code", end.code)
+    print("exit code", end.code, "(0: one home; 1: not known to be)")

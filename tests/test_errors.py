@@ -69,6 +69,12 @@ def test_a_missing_extra_says_what_to_install() -> None:
     assert "'.[ros]'" in told
 
 
+def test_several_missing_extras_are_named_at_once() -> None:
+    told = str(MissingExtra("lastseen serve", extra="server,sim"))
+    assert told.startswith("lastseen serve needs the extras 'server,sim'; install them with")
+    assert "'.[server,sim]'" in told
+
+
 def test_a_failed_import_names_its_extra() -> None:
     with pytest.raises(MissingExtra, match=r"lastseen\[ros\]"), needs_extra("reading bags", extra="ros"):
         raise ImportError("No module named 'rosbags'")

@@ -156,11 +156,12 @@ class HomeRefused(LastseenError):
 
 
 class MissingExtra(LastseenError, ImportError):
-    """A feature needs a package that the core does not install."""
+    """A feature needs a package that the core does not install; ``extra`` may name several, with commas."""
 
     def __init__(self, feature: str, *, extra: str) -> None:
         command = f"pip install 'lastseen[{extra}]' (in a checkout: '.[{extra}]')"
-        super().__init__(f"{feature} needs the extra '{extra}'; install it with: {command}")
+        needed, them = ("extras", "them") if "," in extra else ("extra", "it")
+        super().__init__(f"{feature} needs the {needed} '{extra}'; install {them} with: {command}")
         self.feature = feature
         self.extra = extra
 

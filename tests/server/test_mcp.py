@@ -219,6 +219,15 @@ def test_answers_are_short(home: Running) -> None:
         assert one["position"] == [round(value, 2) for value in one["position"]]
 
 
+def test_a_reply_about_many_things_names_the_first_ten(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "home.lastseen") as memory:
+        for number in range(14):
+            memory.tell("there is a mug", position=(float(number), 0.0, 0.5), extent=(0.1, 0.1, 0.1))
+        with serving(memory) as running:
+            reply = ask(address(running), "ask", question="how many mugs are there?")
+    assert (reply["count"], len(reply["objects"]), reply["more"]) == (14, 10, 4)
+
+
 def test_an_age_counts_to_the_moment_of_asking(tmp_path: Path) -> None:
     path = tmp_path / "home.lastseen"
     with Memory.open(path, wall_clock=lambda: time.time() - 3600.0) as memory:

@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import track
 
-from lastseen.cli.text import counted
+from lastseen.cli.text import counted, say
 from lastseen.memory.map_image import Truth, draw_memory
 from lastseen.memory.memory import Memory
 from lastseen.search import log_view
@@ -61,7 +61,7 @@ def ask(file: Path, questions: list[str]) -> None:
     with Memory.open(file, read_only=True) as memory:
         for question in questions:
             answer = memory.find(question)
-            console.print(f'  "{question}": {answer.status.replace("_", " ")}, {answer.reason}')
+            say(f'  "{question}": {answer.status.replace("_", " ")}, {answer.reason}', indent="  ")
             for hit in answer.fitting[: 1 if answer.status == "found" else 3]:
                 x, y, _ = hit.position
                 console.print(f"    {hit.label} in the {hit.place or 'home'}, at ({x:.1f}, {y:.1f})")

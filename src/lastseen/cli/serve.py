@@ -112,7 +112,10 @@ def serve(
             "--allow-reset", True, "needs a memory file and a token", remedy="give --token-file or LASTSEEN_TOKEN"
         )
     if any(find_spec(name) is None for name in ("fastapi", "uvicorn", "websockets")):
-        raise MissingExtra("lastseen serve", extra="server")
+        simulates = demo or any((given or "").startswith("sim://") for given in (source, robot))
+        # both at once: who installs one must not be told of the other then
+        lacks_simulator = simulates and find_spec("embreex") is None
+        raise MissingExtra("lastseen serve", extra="server,sim" if lacks_simulator else "server")
     from lastseen.server.run import Running, listen, signals_taken
 
     settings = perception_options.applied_to(current_settings(index=index))

@@ -22,6 +22,8 @@ _DETAILS = (
     *("age", "kind", "provenance", "alignment", "snapshots", "label_scores", "relations", "history"),
 )
 _PLACE = ("id", "type", "storey", "area", "provenance", "objects_in")
+MOST_EVIDENCE = 10
+"""Objects that a reply names: the sentence counts them all, and the first are what it is about."""
 _DECIMALS = 2
 """Of metres and scores: a centimetre is more than a map holds."""
 
@@ -33,6 +35,17 @@ def brief(value: Any, *, now: datetime | None = None) -> Any:
     if isinstance(value, list):
         return [brief(one, now=now) for one in value]
     return round(value, _DECIMALS) if isinstance(value, float) else value
+
+
+def brief_reply(reply: Json, *, now: datetime | None = None) -> Json:
+    """A reply with the first objects that it rests on, and what changed of these; ``more`` counts the others."""
+    objects = reply["objects"]
+    kept = {one["id"] for one in objects[:MOST_EVIDENCE]}
+    changes = [one for one in reply.get("changes") or [] if one["id"] in kept][-MOST_EVIDENCE:]
+    short: Json = brief({**reply, "objects": objects[:MOST_EVIDENCE], "changes": changes}, now=now)
+    if not changes:
+        short.pop("changes", None)
+    return {**short, "more": len(objects) - MOST_EVIDENCE} if len(objects) > MOST_EVIDENCE else short
 
 
 def brief_details(details: Json, *, now: datetime | None = None) -> Json:

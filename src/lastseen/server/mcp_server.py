@@ -18,7 +18,7 @@ from lastseen import __version__
 from lastseen.errors import InvalidValue, LastseenError
 from lastseen.memory.object import Point
 from lastseen.server import queries
-from lastseen.server.brief import brief, brief_details
+from lastseen.server.brief import brief, brief_details, brief_reply
 from lastseen.server.responses import json_text, problem_of
 from lastseen.server.rtsm import add_rtsm_tools
 from lastseen.server.schemas import Coordinate, ObjectId, Radius, Robots, Words
@@ -137,11 +137,13 @@ def create_mcp(current: Callable[[], Service]) -> MCPServer[Any]:
     ) -> dict[str, Any]:
         """Answer a question: where, when, since when, how often, how many, what is in or on something, what changed.
 
-        The sentence says nothing that the objects, times, places and changes beside it do not show.
+        The sentence says nothing that the objects, places and changes beside it do not show; of many objects the
+        first ten are given, and more counts the others.
         """
-        return await ask(
+        reply = await ask_in_full(
             lambda service: reply_json(service.memory, queries.ask(service.memory, question, phrase=phrase))
         )
+        return brief_reply(reply, now=datetime.now(tz=UTC))
 
     @server.tool(name="tell", annotations=TELLING)
     async def tell_memory(

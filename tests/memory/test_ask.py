@@ -155,6 +155,11 @@ def test_changes_and_what_is_gone_are_told_with_their_times() -> None:
         assert memory.ask("what changed yesterday").count == 0
 
 
+def test_a_refusal_that_asks_back_ends_with_its_question_mark(memory: Memory) -> None:
+    sentence = memory.ask("where is the tabel?").sentence
+    assert sentence.endswith("did you mean 'table'?")
+
+
 def test_what_moved_is_told_before_what_was_only_seen_for_the_first_time() -> None:
     room = Room()
     room.put("mug", (2.0, -0.6, 0.8))

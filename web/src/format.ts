@@ -70,7 +70,7 @@ const KINDS: Readonly<Record<string, string>> = {
   removed: "forgotten",
   reappeared: "back again",
   merged: "merged with another",
-  corrected: "corrected by hand",
+  corrected: "corrected",
   known: "known here",
 };
 

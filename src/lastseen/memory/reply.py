@@ -192,7 +192,8 @@ class Answers:
 
     def refused(self, kind: Kind, answer: Answer, *, lead: str = "") -> Reply:
         """A reply that gives the reason of a refusal, and what came closest."""
-        reply = self.not_remembered(kind, f"{capital(lead + answer.reason)}.")
+        stop = "" if answer.reason.endswith("?") else "."
+        reply = self.not_remembered(kind, capital(lead + answer.reason) + stop)
         return replace(
             reply, objects=answer.closest[:NAMED], refused=answer.refused, not_understood=answer.not_understood
         )

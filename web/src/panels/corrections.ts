@@ -132,12 +132,14 @@ export class Corrections {
       event.preventDefault();
       const action = act();
       if (!action) {
+        problem.className = "problem";
         problem.textContent = "Write a name first.";
         return;
       }
       const gone = verb === "Delete" ? (this.thing?.id ?? null) : null;
       confirm.disabled = true;
       problem.textContent = "";
+      problem.className = "hint";
       const slow = window.setTimeout(() => (problem.textContent = "One moment: the first correction after a start may take a while."), PATIENCE);
       action.run.finally(() => clearTimeout(slow)).then(
         (correction) => {
@@ -148,6 +150,7 @@ export class Corrections {
         },
         (error: unknown) => {
           confirm.disabled = false;
+          problem.className = "problem";
           problem.textContent = inWords(error, "That did not work.");
         },
       );

@@ -14,7 +14,7 @@ WORTH_TELLING = ("confirmed", "moved", "missing", "reappeared")
 def tell(event: lastseen.Event) -> None:
     """Print an event in one line; a robot would act on it."""
     if event.kind in WORTH_TELLING:
-        print(f"{event.stamp:6.1f} s  {event.kind}: {memory.object(event.object_id).label} ({event.object_id})")
+        print(f"{event.stamp:6.1f} s  {event.kind}: {event.evidence.get('label', 'thing')} ({event.object_id})")
 
 
 with lastseen.open() as memory, lastseen.open_source("sim://7?minutes=0.3&level=good&changes=2") as source:

@@ -51,7 +51,7 @@ memory = lastseen.open(Path(mkdtemp()) / "home.lastseen")
 def tell(event: lastseen.Event) -> None:
     """What is worth a line; a robot would act on it."""
     if event.kind == "confirmed":
-        print(f"  {event.kind}: {memory.object(event.object_id).label} ({event.object_id})")
+        print(f"  {event.kind}: {event.evidence.get('label', 'thing')} ({event.object_id})")
 
 
 memory.subscribe(tell)

@@ -220,7 +220,7 @@ def test_a_followed_source_is_looked_at_as_a_run_would(tmp_path: Path, monkeypat
 
     def until_the_source_ends(running: Running) -> None:
         service = running.service
-        while service.source.state in ("waiting", "running"):
+        while service.source.state in ("waiting", "preparing", "running"):
             time.sleep(0.01)
         assert service.source.state == "ended", service.source.error
         labels.update(state.label for state in service.memory.objects())

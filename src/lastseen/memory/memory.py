@@ -36,8 +36,8 @@ from lastseen.memory.store.store import LongTermStore, measure
 from lastseen.memory.write_path import WritePath
 from lastseen.observation import Observation
 from lastseen.protocols import Encoder, SceneAnalyzer
-from lastseen.vlm.household import RoomRules
 from lastseen.vlm.protocol import Backend
+from lastseen.vlm.room_rules import RoomRules
 
 
 class Options(TypedDict, total=False):

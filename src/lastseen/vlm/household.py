@@ -1,4 +1,4 @@
-"""Which things one expects in which room: the common sense of the offline model, and rooms named by it at once.
+"""Which things one expects in which room: the common sense of the offline model.
 
 Source: compiled by hand in the manner of the room-by-room inventory checklists that home insurers hand out, where
 each room has a list of what is usually in it and of what may be. It knows nothing of any simulator or test home.
@@ -8,16 +8,10 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
 from functools import lru_cache
 from pathlib import Path
 
-from lastseen.frame import Frame
-from lastseen.protocols import Scene
-
 UNKNOWN = "unknown"
-_MOST_SEEN = 12
-"""Labels that are weighed: a view is told by its first dozen things."""
 _MOST_NAMED = 10
 """Things that a place is remembered by."""
 _USUAL = 3.0
@@ -112,20 +106,6 @@ def describe_scene(labels: Sequence[tuple[str, float]]) -> tuple[str, tuple[str,
     held = f" with {', '.join(objects[:3])}" if objects else ""
     sentence = f"{named[:1].upper()}{named[1:]}{held}."
     return room, objects, sentence if room != UNKNOWN or objects else ""
-
-
-class RoomRules:
-    """Implements ``lastseen.protocols.SceneAnalyzer`` by these rules: needs no model."""
-
-    name = "offline"
-
-    def submit(self, frame: Frame, seen: Sequence[tuple[str, float]]) -> Future[Scene | None]:
-        """The likeliest room by the labels, or unknown; the frame itself is not looked at."""
-        del frame
-        labels = [(label, round(score, 2)) for label, score in seen[:_MOST_SEEN]]
-        answer: Future[Scene | None] = Future()
-        answer.set_result(Scene(*describe_scene(labels)))
-        return answer
 
 
 def with_article(noun: str) -> str:

@@ -8,7 +8,7 @@ from lastseen.frame import Frame
 from lastseen.memory.places import SpatialMemory
 from lastseen.memory.places.tracker import PlaceTracker
 from lastseen.pose2d import Pose2D
-from lastseen.vlm.household import RoomRules
+from lastseen.vlm.room_rules import RoomRules
 from tests.memory.objects.scenes import frame_at
 
 KITCHEN, BEDROOM = ("stove", "refrigerator", "sink"), ("bed", "wardrobe", "pillow")

@@ -21,8 +21,8 @@ from lastseen.search.planning import strict_json
 from lastseen.search.planning.model_call import ModelClient
 from lastseen.search.planning.prompt import View, clean, scene_prompt
 from lastseen.vlm import open_backend
-from lastseen.vlm.household import RoomRules
 from lastseen.vlm.protocol import Backend, EncodedImage
+from lastseen.vlm.room_rules import RoomRules
 
 _AT_ONCE = ("mock", "record", "recorded")
 """Backends whose answer is taken at the frame it was asked at: a cassette replays what came at the same frame."""

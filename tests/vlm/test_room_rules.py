@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from lastseen.protocols import Scene, SceneAnalyzer
-from lastseen.vlm.household import RoomRules
+from lastseen.vlm.room_rules import RoomRules
 from tests.test_frame import make_frame
 
 

@@ -276,9 +276,9 @@ def _add_rows(objects: ObjectMemory, rows: Rows, transform: FrameTransform, late
     numbers = np.array([0, *(store.labels.id_of(name) for name in rows.labels)], dtype=np.int32)
     store.label_ids[made] = numbers[columns["label_ids"][chosen]]
     new_of = dict(zip(columns["seq"][chosen].tolist(), store.seq[made].tolist(), strict=True))
-    rivals = columns["rivals"][chosen]
-    store.rivals[made] = np.vectorize(lambda number: new_of.get(number, 0), otypes=[np.int64])(rivals)
-    store.rival_hits[made] = np.where(store.rivals[made] > 0, columns["rival_hits"][chosen], 0)
+    neighbours = columns["neighbours"][chosen]
+    store.neighbours[made] = np.vectorize(lambda number: new_of.get(number, 0), otypes=[np.int64])(neighbours)
+    store.neighbour_hits[made] = np.where(store.neighbours[made] > 0, columns["neighbour_hits"][chosen], 0)
     store.update_grid(made)
     for row in made.tolist():
         if store.state[row] == CONFIRMED:

@@ -183,11 +183,11 @@ def test_nothing_remembers_that_it_was_seen_beside_what_was_forgotten() -> None:
     pair = [seen([2.0, 0.0, 0.8], embedding=unit(1)), seen([2.0, 0.11, 0.8], embedding=unit(2))]
     memory.observe(frame_at(0), pair)
     row = memory.store.row("obj-2")
-    assert 1 in memory.store.rivals[row]
+    assert 1 in memory.store.neighbours[row]
     version = memory.export_rows().version
     memory.forget(["obj-1"])
-    assert not memory.store.rivals[row].any()
-    assert not memory.store.rival_hits[row].any()
+    assert not memory.store.neighbours[row].any()
+    assert not memory.store.neighbour_hits[row].any()
     assert memory.export_rows(version).columns["seq"].tolist() == [2]
 
 

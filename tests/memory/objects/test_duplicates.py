@@ -77,7 +77,7 @@ def test_who_was_met_beside_a_piece_was_met_beside_the_whole() -> None:
     memory.merge("obj-1", "obj-2")
     assert cannot_link(store, table, chair_row, share).all()
     assert cannot_link(store, chair_row, table, share).all()
-    assert store.seq[table[0]] in store.rivals[chair_row[0]]
+    assert store.seq[table[0]] in store.neighbours[chair_row[0]]
 
 
 def test_the_neighbour_met_least_gives_way() -> None:

@@ -221,7 +221,7 @@ def _judge(
             weight = rules.missed_weight * _weight_of_miss(
                 known, count, objects.ring_place[row], view, objects.bins[row], rules
             )
-        met = objects.seq, objects.rivals, objects.rival_hits
+        met = objects.seq, objects.neighbours, objects.neighbour_hits
         if (weight > 0.0 or chance >= LIKELY) and seen_beside(
             row, rows[:close_by], stamp, rules.radius, body, counts, gauges, objects.emb_mean, met
         ):

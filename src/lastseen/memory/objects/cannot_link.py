@@ -1,7 +1,7 @@
 """Cannot-link pairs: objects that were seen beside each other in one frame are two, whatever they look like.
 
-Each object keeps the numbers of a few neighbours (columns ``rivals`` and ``rival_hits``, named as in stored files)
-and in how many frames both were seen.
+Each object keeps the numbers of a few neighbours and in how many frames both were seen (columns ``neighbours`` and
+``neighbour_hits``).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def count_neighbours(store: ObjectStore, batch: Batch, seen: Rows) -> None:
     Close is what stands close now or is remembered so: of a table half seen, the chair behind it may be far.
     """
     boxes = batch.xyz, batch.extent, batch.yaw
-    _count_neighbours(seen, *boxes, store.body, store.seq, store.rivals, store.rival_hits)
+    _count_neighbours(seen, *boxes, store.body, store.seq, store.neighbours, store.neighbour_hits)
 
 
 @compiled
@@ -46,8 +46,8 @@ def _count_neighbours(
     yaw: Floats,
     body: Floats,
     seq: NDArray[np.int64],
-    rivals: NDArray[np.int64],
-    rival_hits: NDArray[np.int32],
+    neighbours: NDArray[np.int64],
+    neighbour_hits: NDArray[np.int32],
 ) -> None:
     # by single numbers: to cut boxes out of the columns takes ten times as long as to compare them
     for one in range(len(seen)):
@@ -68,8 +68,8 @@ def _count_neighbours(
                 other_box = body[theirs, _WIDE_X], body[theirs, _WIDE_X + 1], body[theirs, _WIDE_X + 2]
                 close = _close(away, box, body[mine, _YAW], other_box, body[theirs, _YAW])
             if close:
-                _add_neighbour(rivals[mine], rival_hits[mine], seq[theirs], 1)
-                _add_neighbour(rivals[theirs], rival_hits[theirs], seq[mine], 1)
+                _add_neighbour(neighbours[mine], neighbour_hits[mine], seq[theirs], 1)
+                _add_neighbour(neighbours[theirs], neighbour_hits[theirs], seq[mine], 1)
 
 
 @compiled
@@ -135,42 +135,42 @@ def seen_beside(
         if known and dot(means[row], means[other]) < SAME_APPEARANCE * length:
             continue
         rarer = min(counts[row, _HITS], counts[other, _HITS])
-        seq, rivals, rival_hits = met_by
-        if _times_met(row, other, seq, rivals, rival_hits) < max(CANNOT_LINK_SHARE * rarer, 1.0):
+        seq, neighbours, neighbour_hits = met_by
+        if _times_met(row, other, seq, neighbours, neighbour_hits) < max(CANNOT_LINK_SHARE * rarer, 1.0):
             return True
     return False
 
 
 def times_met(store: ObjectStore, rows: Rows, other: Rows) -> Rows:
     """In how many frames two objects were seen close beside each other, pair by pair."""
-    mine = np.where(store.rivals[rows] == store.seq[other][:, np.newaxis], store.rival_hits[rows], 0)
-    theirs = np.where(store.rivals[other] == store.seq[rows][:, np.newaxis], store.rival_hits[other], 0)
+    mine = np.where(store.neighbours[rows] == store.seq[other][:, np.newaxis], store.neighbour_hits[rows], 0)
+    theirs = np.where(store.neighbours[other] == store.seq[rows][:, np.newaxis], store.neighbour_hits[other], 0)
     return np.maximum(mine.max(axis=1), theirs.max(axis=1)).astype(np.int64)
 
 
 @compiled
-def _times_met(row: int, other: int, seq: Rows, rivals: Rows, rival_hits: NDArray[np.int32]) -> int:
+def _times_met(row: int, other: int, seq: Rows, neighbours: Rows, neighbour_hits: NDArray[np.int32]) -> int:
     """As far as either remembers: in a clutter, who was met least gives way."""
     met = 0
-    for slot in range(rivals.shape[1]):
-        if rivals[row, slot] == seq[other]:
-            met = max(met, rival_hits[row, slot])
-        if rivals[other, slot] == seq[row]:
-            met = max(met, rival_hits[other, slot])
+    for slot in range(neighbours.shape[1]):
+        if neighbours[row, slot] == seq[other]:
+            met = max(met, neighbour_hits[row, slot])
+        if neighbours[other, slot] == seq[row]:
+            met = max(met, neighbour_hits[other, slot])
     return met
 
 
 def has_room(store: ObjectStore, rows: Rows) -> NDArray[np.bool_]:
     """Whether objects remember all that they met; in a clutter some neighbours give way to others."""
-    return (store.rival_hits[rows] == 0).any(axis=1)
+    return (store.neighbour_hits[rows] == 0).any(axis=1)
 
 
 def forget_neighbours(store: ObjectStore, numbers: Set[int]) -> None:
     """Let no object remember that it was seen beside these."""
     rows = store.live()
-    met = np.isin(store.rivals[rows], list(numbers)) & (store.rivals[rows] > 0)
+    met = np.isin(store.neighbours[rows], list(numbers)) & (store.neighbours[rows] > 0)
     rows, met = rows[met.any(axis=1)], met[met.any(axis=1)]
-    for column in (store.rivals, store.rival_hits):
+    for column in (store.neighbours, store.neighbour_hits):
         column[rows] = np.where(met, 0, column[rows])
     store.mark_changed(rows)
 
@@ -178,15 +178,15 @@ def forget_neighbours(store: ObjectStore, numbers: Set[int]) -> None:
 def merge_neighbours(store: ObjectStore, keep: int, lose: int) -> None:
     """Let the neighbours of one object be those of the other that it is merged into, on both sides."""
     kept, lost = int(store.seq[keep]), int(store.seq[lose])
-    for number, times in zip(store.rivals[lose].tolist(), store.rival_hits[lose].tolist(), strict=True):
+    for number, times in zip(store.neighbours[lose].tolist(), store.neighbour_hits[lose].tolist(), strict=True):
         if not times or number == kept:
             continue
-        _add_neighbour.py_func(store.rivals[keep], store.rival_hits[keep], number, times)
+        _add_neighbour.py_func(store.neighbours[keep], store.neighbour_hits[keep], number, times)
         row = store.row_of.get(number)
         if row is not None:
-            met = np.flatnonzero(store.rivals[row] == lost)
+            met = np.flatnonzero(store.neighbours[row] == lost)
             if len(met):
-                again = int(store.rival_hits[row, met[0]])
-                store.rivals[row, met[0]], store.rival_hits[row, met[0]] = 0, 0
-                _add_neighbour.py_func(store.rivals[row], store.rival_hits[row], kept, again)
+                again = int(store.neighbour_hits[row, met[0]])
+                store.neighbours[row, met[0]], store.neighbour_hits[row, met[0]] = 0, 0
+                _add_neighbour.py_func(store.neighbours[row], store.neighbour_hits[row], kept, again)
                 store.mark_changed(np.array([row]))

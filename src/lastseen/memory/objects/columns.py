@@ -183,10 +183,7 @@ TENTATIVE, CONFIRMED, MISSING = State.TENTATIVE.value, State.CONFIRMED.value, St
 
 
 class FreeSpace(IntEnum):
-    """Free-space evidence: what is known of an object's place before the object was first seen there.
-
-    The column is called ``newness``, as in stored files.
-    """
+    """Free-space evidence: what is known of an object's place before the object was first seen there."""
 
     UNKNOWN = 0
     UNNOTICED = 1
@@ -214,8 +211,8 @@ class ObjectColumns(NamedTuple):
     ring_place: NDArray[np.float32]
     empty_from: NDArray[np.float32]
     emb_mean: NDArray[np.float32]
-    rivals: NDArray[np.int64]
-    rival_hits: NDArray[np.int32]
+    neighbours: NDArray[np.int64]
+    neighbour_hits: NDArray[np.int32]
     changed_at: NDArray[np.int64]
 
 

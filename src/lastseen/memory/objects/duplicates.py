@@ -249,7 +249,7 @@ def merge_rows(store: ObjectStore, keep: int, lose: int, *, place_of_lost: bool)
     # two that were told have no sighting
     share = lost / max(kept + lost, 1)
     if place_of_lost:
-        store.rivals[keep], store.rival_hits[keep] = 0, 0
+        store.neighbours[keep], store.neighbour_hits[keep] = 0, 0
         for name in ("xyz", "extent", "yaw", "precision", "spread", "points", "points_origin", "n_points"):
             store.column(name)[keep] = store.column(name)[lose]
         for name in ("ring_frame", "ring_camera", "ring_world", "ring_n", "bins", "n_bins"):

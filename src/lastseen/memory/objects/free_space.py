@@ -241,7 +241,7 @@ def _by_views(views: NDArray[np.int64]) -> NDArray[np.uint8]:
 def evidence_at_confirmation(store: ObjectStore, keyframes: DepthKeyframes, row: int) -> FreeSpace:
     """Of an object just confirmed: what is known of its place, asked once more now that more of it was seen."""
     count = int(store.n_points[row])
-    known = FreeSpace(int(store.newness[row]))
+    known = FreeSpace(int(store.free_space[row]))
     if known is not FreeSpace.FREE and len(keyframes) and count:
         known_points = store.points[row, :count].astype(np.float64) + store.points_origin[row]
         points = _standing(known_points, store.xyz[row, 2] - 0.5 * store.extent[row, 2] + FOOT)[np.newaxis]

@@ -303,7 +303,7 @@ class ObjectMemory(ByHand):
         if len(new):
             rows = create(store, batch, new)
             matched[new] = rows
-            store.newness[rows] = evidence_at_creation(self.keyframes, batch, new)
+            store.free_space[rows] = evidence_at_creation(self.keyframes, batch, new)
             self._pass_on_crops(batch, rows, new, np.ones(len(rows), dtype=np.bool_))
             self.lifecycle.appear(rows)
             self._promote(rows[batch.confirming(new)])
@@ -312,8 +312,8 @@ class ObjectMemory(ByHand):
     def _promote(self, rows: RowNumbers) -> None:
         store = self.store
         for row in self.lifecycle.promote(rows):
-            store.newness[row] = evidence_at_confirmation(store, self.keyframes, row)
-            if store.newness[row] and store.hits[row] > ARRIVAL_HITS:
+            store.free_space[row] = evidence_at_confirmation(store, self.keyframes, row)
+            if store.free_space[row] and store.hits[row] > ARRIVAL_HITS:
                 self._arrived.append(int(store.seq[row]))
 
     def _merge_duplicates(self, batch: Batch, pairs: Pairs, matched: RowNumbers) -> None:

@@ -46,7 +46,7 @@ def arrivals(store: ObjectStore) -> Rows:
     What was seen a few times only may be imagined: that is no ground for saying that something has come.
     """
     used = slice(store.used)
-    new = (store.newness[used] > 0) & (store.state[used] == State.CONFIRMED)
+    new = (store.free_space[used] > 0) & (store.state[used] == State.CONFIRMED)
     return np.flatnonzero(new & (store.hits[used] >= ARRIVAL_HITS))
 
 
@@ -61,7 +61,7 @@ def arrivals_among(store: ObjectStore, rows: Rows) -> list[int]:
 
 
 def _arrivals(store: ObjectStore, rows: Rows, *, once: bool) -> list[int]:
-    rows = rows[store.newness[rows] > 0]
+    rows = rows[store.free_space[rows] > 0]
     hits = store.hits[rows]
     reached = hits == ARRIVAL_HITS if once else hits >= ARRIVAL_HITS
     return store.seq[rows[reached & (store.state[rows] == CONFIRMED)]].tolist()
@@ -75,7 +75,7 @@ def newcomers(store: ObjectStore, since: float) -> Rows:
     rows = arrivals(store)
     rate = (store.detected[rows] + 1.0) / (store.expected[rows] + 2.0)
     rows = rows[(store.hits[rows] >= NEWCOMER_HITS) & (rate >= NEWCOMER_RATE)]
-    rows = rows[(store.newness[rows] == FreeSpace.FREE) & (store.first_seen[rows] >= since)]
+    rows = rows[(store.free_space[rows] == FreeSpace.FREE) & (store.first_seen[rows] >= since)]
     return rows[np.argsort(store.seq[rows])]
 
 
@@ -144,7 +144,7 @@ def _best(
     name = label_cosine(store, same, others)
     needed = np.where(name < SURE_LABELS, SURE_APPEARANCE, SAME_APPEARANCE)
     # and so has what was perhaps only noticed late where it stands
-    late = store.newness[arrivals] < FreeSpace.FREE
+    late = store.free_space[arrivals] < FreeSpace.FREE
     needed[late] = SURE_APPEARANCE
     # but late and called otherwise are too much; and a thing that is always called pot is not the one that was always
     # called headphones, however alike they look

@@ -67,10 +67,10 @@ class ObjectStore(Columns):
     label_scores: NDArray[np.float32]
     points: NDArray[np.float16]
     empty_from: NDArray[np.float32]
-    newness: NDArray[np.uint8]
+    free_space: NDArray[np.uint8]
     pinned: NDArray[np.bool_]
-    rivals: NDArray[np.int64]
-    rival_hits: NDArray[np.int32]
+    neighbours: NDArray[np.int64]
+    neighbour_hits: NDArray[np.int32]
     ring_frame: NDArray[np.int64]
     ring_place: NDArray[np.float32]
     changed_at: NDArray[np.int64]
@@ -140,10 +140,10 @@ class ObjectStore(Columns):
             ("label_scores", np.float32, (LABEL_SLOTS,)),
             ("points", np.float16, (MAX_SURFACE_POINTS, 3)),
             ("empty_from", np.float32, (EMPTY_POSES, 3)),
-            ("newness", np.uint8, ()),
+            ("free_space", np.uint8, ()),
             ("pinned", np.bool_, ()),
-            ("rivals", np.int64, (CANNOT_LINK_SLOTS,)),
-            ("rival_hits", np.int32, (CANNOT_LINK_SLOTS,)),
+            ("neighbours", np.int64, (CANNOT_LINK_SLOTS,)),
+            ("neighbour_hits", np.int32, (CANNOT_LINK_SLOTS,)),
             ("ring_frame", np.int64, (RING,)),
             ("ring_place", np.float32, (RING, 6)),
             ("changed_at", np.int64, ()),

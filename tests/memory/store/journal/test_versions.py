@@ -220,3 +220,32 @@ def test_boxes_of_before_version_9_lie_along_the_axes_and_newer_ones_keep_their_
         assert again.states()[0].yaw == 0.0
     with closing(sqlite3.connect(path)) as other:
         assert other.execute("SELECT yaw FROM objects WHERE label = 'shelf'").fetchone()[0] == pytest.approx(0.3)
+
+
+def test_columns_of_before_version_10_are_read_by_their_names_of_today(tmp_path: Path) -> None:
+    path = tmp_path / "home.lastseen"
+    path.write_bytes((GOLDEN / "v9.lastseen").read_bytes())
+    now = Memory.open()
+    walk(now)
+    expected = now._writes.objects.export_rows()
+    for read_only in (True, False):
+        with Memory.open(path, read_only=read_only) as memory:
+            rows = memory._writes.objects.export_rows()
+            for name in ("free_space", "neighbours", "neighbour_hits"):
+                assert (rows.columns[name] == expected.columns[name]).all()
+    assert {"rivals", "rival_hits", "newness"}.isdisjoint(
+        name for name, *_ in json.loads(_meta(path)["working.layout"])
+    )
+    assert expected.columns["free_space"].any()
+
+
+@pytest.mark.parametrize("text", ["[", "3", "[3]", "[[[]]]"])
+def test_a_layout_of_an_older_file_that_cannot_be_read_is_named_and_kept(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "home.lastseen"
+    path.write_bytes((GOLDEN / "v9.lastseen").read_bytes())
+    key = "working.layout"
+    change(path, "UPDATE meta SET value = ?, checksum = ? WHERE key = ?", text, row_sum(key, text), key)
+    before = path.read_bytes()
+    with pytest.raises(JournalDamaged, match="the layout of its objects cannot be read"):
+        Memory.open(path)
+    assert path.read_bytes() == before

@@ -249,6 +249,28 @@ ALTER TABLE objects ADD COLUMN yaw REAL NOT NULL DEFAULT 0;
 """
 """By how much the box of each object is turned about the vertical: those of older files lie along the axes."""
 
+RENAMED_IN_10 = {"newness": "free_space", "rivals": "neighbours", "rival_hits": "neighbour_hits"}
+"""Columns of working memory, by the name that files before version 10 have for them."""
+
+
+def to_version_10(connection: sqlite3.Connection) -> None:
+    """Name columns of working memory by the field's words, in the layout that stands in the file once."""
+    found = connection.execute("SELECT value, checksum FROM meta WHERE key = 'working.layout'").fetchone()
+    if found is None:
+        return
+    text, expected = found
+    # a checksum that is made anew must not hide that the old one did not fit
+    if row_sum("working.layout", text) != expected:
+        raise sqlite3.DatabaseError("the row of meta working.layout does not match its checksum")
+    try:
+        layout = json.dumps([(RENAMED_IN_10.get(name, name), *kind) for name, *kind in json.loads(text)])
+    except (ValueError, TypeError, RecursionError) as error:
+        raise sqlite3.DatabaseError(f"the layout of its objects cannot be read: {error}") from error
+    connection.execute(
+        "UPDATE meta SET value = ?, checksum = ? WHERE key = 'working.layout'",
+        (layout, row_sum("working.layout", layout)),
+    )
+
 
 Step = str | Callable[[sqlite3.Connection], None]
 STEPS: dict[int, Step] = {
@@ -261,6 +283,7 @@ STEPS: dict[int, Step] = {
     7: VERSION_7,
     8: VERSION_8,
     9: VERSION_9,
+    10: to_version_10,
 }
 """How a file of each version is made from one of the version before it: statements, or a function."""
 

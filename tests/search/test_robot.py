@@ -154,7 +154,7 @@ def test_a_function_makes_the_robot_of_an_address() -> None:
         (f"{__name__}:no_such_function", "cannot be imported"),
         (
             f"{__name__}:make_without_detector",
-            "gave something of type Robot; return a lastseen.Robot",
+            "gave a robot without a detector; give it one",
         ),
         ("builtins:dict", "gave something of type dict"),
         ("sim://kitchen", "names no home; for example sim://7"),

@@ -116,13 +116,11 @@ def open_robot(address: str, settings: Settings | None = None) -> SearchRobot:
             "robot", address, "is no address of a robot", remedy="give sim://7, or package.module:function"
         )
     robot = call_named("robot", address)
-    if not isinstance(robot, Environment) or getattr(robot, "detector", None) is None:
-        raise InvalidValue(
-            "robot",
-            address,
-            f"gave something of type {type(robot).__name__}",
-            remedy="return a lastseen.Robot with a detector",
-        )
+    if not isinstance(robot, Environment):
+        problem = f"gave something of type {type(robot).__name__}"
+        raise InvalidValue("robot", address, problem, remedy="return a lastseen.Robot with a detector")
+    if getattr(robot, "detector", None) is None:
+        raise InvalidValue("robot", address, "gave a robot without a detector", remedy="give it one: detector=...")
     return cast("SearchRobot", robot)
 
 

@@ -13,6 +13,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from multiprocessing import get_context
 from typing import Any, TypeVar
 
 from lastseen import __version__
@@ -55,7 +56,8 @@ def spread(
 
 
 def _in_processes(one: Callable[[Unit], Result], groups: Sequence[Sequence[Unit]], jobs: int) -> Iterator[Result]:
-    with ProcessPoolExecutor(jobs) as pool:
+    # a process forked from one with threads (FAISS, a Ray that was shut down) may crash: each begins afresh
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         waiting: set[Future[list[Result]]] = {pool.submit(_group, one, group) for group in groups}
         try:
             while waiting:

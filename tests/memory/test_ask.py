@@ -59,6 +59,12 @@ def memory() -> Iterator[Memory]:
         ("what is missing?", "what is missing", "Nothing is known to be missing."),
         ("what has moved yesterday?", "what changed", "Nothing is known to have changed (not compared: yesterday"),
         ("where was the mug before it moved?", "where", "Red mug (obj-6) is not known to have moved."),
+        ("which rooms are there?", "rooms", "1 room is remembered: kitchen."),
+        ("list the rooms", "rooms", "1 room is remembered: kitchen."),
+        ("how many rooms are there?", "how many", "1 room is remembered: kitchen."),
+        ("where is the kitchen?", "where", "The kitchen is around ("),
+        ("is there a kitchen?", "is it there", "Yes: the kitchen is around ("),
+        ("how many kitchens do you know?", "how many", "1: the kitchen is around ("),
     ],
 )
 def test_each_kind_of_question(memory: Memory, question: str, kind: str, sentence: str) -> None:
@@ -75,6 +81,9 @@ def test_each_kind_of_question(memory: Memory, question: str, kind: str, sentenc
     [
         ("is there a piano?", False, "No: nothing remembered is like 'a piano'."),
         ("have you been in the garage?", False, "No: no garage is remembered; rooms: "),
+        ("is there a garage?", False, "No: no garage is remembered; rooms: "),
+        ("where is the garage?", None, "No garage is remembered; rooms: "),
+        ("how many bedrooms are there?", None, "No bedroom is remembered; rooms: "),
         ("is the piano on the table?", None, "Nothing remembered is like 'the piano on the table'."),
         ("is the mug on the piano?", None, "'on the piano' cannot be: no piano is remembered."),
         ("how many pianos are there?", None, "Nothing remembered is like"),

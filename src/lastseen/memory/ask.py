@@ -17,7 +17,7 @@ from lastseen.encoders.words import is_filler, singular, tokens
 from lastseen.memory.facts import Fact
 from lastseen.memory.object import Object
 from lastseen.memory.query.question_kinds import Kind, asked_state, sort_question
-from lastseen.memory.query.vocabulary import STOREYS, room_name
+from lastseen.memory.query.vocabulary import ROOMS, STOREYS, room_name
 from lastseen.memory.reply import (
     MOST,
     NAMED,
@@ -54,11 +54,15 @@ def ask(memory: Memory, question: str) -> Reply:
         "what changed": asker.what_changed,
         "what is missing": asker.what_is_missing,
         "been there": asker.been_there,
+        "rooms": asker.rooms,
         "home": asker.home,
         "told": asker.told,
     }
-    if kind not in answers or not (rest or kind in ("what changed", "what is missing", "told")):
-        lacking = "ask where, when, how many, how often, what is in or on something, what changed, or what is missing"
+    if kind not in answers or not (rest or kind in ("what changed", "what is missing", "told", "rooms")):
+        lacking = (
+            "ask where, when, how many, how often, what is in or on something, what changed, what is missing, "
+            "or which rooms there are"
+        )
         return asker.not_remembered("not understood", f"The question is not understood; {lacking}.")
     state = asked_state(question)
     if kind == "is it there" and state is not None:
@@ -75,7 +79,7 @@ class _Asker(Answers):
         text = rest[: before.start()] if before else rest
         answer = self.find(_STILL.sub(" ", text))
         if not answer.fitting:
-            return self._lives(text) or self.refused("where", answer)
+            return self._lives(text) or self._room("where", text) or self.refused("where", answer)
         best = self.equal(answer)
         if before:
             return self._earlier(best[0])
@@ -131,6 +135,10 @@ class _Asker(Answers):
         # nobody said "all"
         answer = replace(answer, reason=answer.reason.replace("'all ", "'", 1))
         if not answer.fitting:
+            if text.strip() == "rooms":
+                return self.rooms("", kind="how many")
+            if (room := self._room("how many", text)) is not None:
+                return replace(room, sentence=f"{room.count}: {_lower(room.sentence)}") if room.count else room
             refused = replace(self.refused("how many", answer), count=0)
             return refused if self.is_unknown(answer, text) else replace(refused, status="answered")
         best = [one for one in self.equal(answer) if not is_structure(one)]
@@ -165,6 +173,9 @@ class _Asker(Answers):
     def is_it_there(self, rest: str) -> Reply:
         answer = self.find(_STILL.sub(" ", rest))
         if not answer.fitting:
+            if (room := self._room("is it there", rest)) is not None:
+                yes = room.status == "answered"
+                return replace(room, sentence=f"{'Yes' if yes else 'No'}: {_lower(room.sentence)}", yes=yes)
             refused = self.refused("is it there", answer, lead="No: ")
             if not self.is_unknown(answer):
                 return replace(refused, status="answered", yes=False)
@@ -244,13 +255,50 @@ class _Asker(Answers):
         name = thing.places[0].name
         seen = [room for room in rooms if room_name(room.name) == name]
         if not seen:
-            known_rooms = ", ".join(sorted({room.name for room in rooms})) or "none yet"
-            return replace(
-                self.not_remembered("been there", f"No: no {name} is remembered; rooms: {known_rooms}."), yes=False
-            )
+            none = self._no_room("been there", name)
+            return replace(none, sentence=f"No: {_lower(none.sentence)}", yes=False)
         counted = f"{len(seen)} {name}{'' if len(seen) == 1 else 's'} remembered"
         reply = self.plain("been there", f"Yes: {counted}.")
         return replace(reply, yes=True, places=(name,), confidence=max(room.confidence for room in seen))
+
+    def rooms(self, rest: str, *, kind: Kind = "rooms") -> Reply:
+        del rest
+        rooms = self.memory.rooms()
+        counted = Counter(room.name for room in rooms if room.name != "unknown")
+        named = [f"{count} x {name}" if count > 1 else name for name, count in sorted(counted.items())]
+        nameless = len(rooms) - counted.total()
+        if nameless:
+            named.append(f"{nameless} not yet named")
+        counted_rooms = "1 room is remembered" if len(rooms) == 1 else f"{len(rooms)} rooms are remembered"
+        sentence = f"{': '.join([counted_rooms, *filter(None, [', '.join(named)])])}."
+        return replace(self.plain(kind, sentence), count=len(rooms), places=tuple(sorted(counted)))
+
+    def _room(self, kind: Kind, text: str) -> Reply | None:
+        """Where the rooms of a name are, or that there is none; None where the words name no room."""
+        words = [word for word in tokens(text) if not is_filler(word)]
+        said = " ".join([*words[:-1], *map(singular, words[-1:])])
+        wanted = room_name(said)
+        rooms = {room.id: room for room in self.memory.rooms()}
+        found = [room for room in rooms.values() if room.name != "unknown" and room_name(room.name) == wanted]
+        if not found:
+            # a toilet is a thing as well
+            named = said in ROOMS or said.endswith(" room")
+            return self._no_room(kind, said) if named and said == wanted else None
+        sentences = []
+        for room in found[:NAMED]:
+            beside = sorted({rooms[other].name for other in room.next_to if other in rooms} - {"unknown", room.name})
+            next_to = f", next to the {' and the '.join(beside)}" if beside else ""
+            x, y = room.center
+            sentences.append(f"the {room.name} is around ({x:.1f}, {y:.1f}), {room.area:.0f} m2{next_to}")
+        more = f" ({len(found) - NAMED} more)" if len(found) > NAMED else ""
+        sentence = f"{capital('; '.join(sentences))}{more}."
+        reply = replace(self.plain(kind, sentence), count=len(found), places=(found[0].name,))
+        return replace(reply, confidence=max(room.confidence for room in found))
+
+    def _no_room(self, kind: Kind, name: str) -> Reply:
+        known = sorted({room.name for room in self.memory.rooms()} - {"unknown"})
+        sentence = f"No {name} is remembered; rooms: {', '.join(known) or 'none yet'}."
+        return replace(self.not_remembered(kind, sentence), count=0)
 
     def _been_on(self, name: str) -> Reply:
         """Whether a storey was seen: with one alone, there is no upstairs."""
@@ -322,3 +370,8 @@ class _Asker(Answers):
         wall = moves[-1].wall
         reply = replace(self.plain("where", f"{capital(sentence)}."), objects=(one,), confidence=one.score)
         return replace(reply, times=() if wall is None else (wall,))
+
+
+def _lower(sentence: str) -> str:
+    """A sentence as it goes on after a colon."""
+    return sentence[:1].lower() + sentence[1:]

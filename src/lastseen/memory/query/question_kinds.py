@@ -18,6 +18,7 @@ Kind = Literal[
     "what changed",
     "what is missing",
     "been there",
+    "rooms",
     "home",
     "told",
     "not understood",
@@ -57,6 +58,13 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
         (
             r"(what|which\ things?) (\ (is|are|s|was|were|has|have))? (\ been)?"
             r" \ (changed|different|new|moved|appeared|happened)"
+        ),
+    ),
+    (
+        "rooms",
+        (
+            r"(what|which|list|name|show) (\ me)? (\ all)? (\ the)? \ rooms"
+            r" (\ (are\ there|do\ (you|we)\ (know|have|remember)|(have|did)\ you\ (seen|see|been\ (in|to))))?$"
         ),
     ),
     (

@@ -26,6 +26,7 @@ ORDER = [
     "lastseen.geometry",
     "lastseen.images",
     "lastseen.frame",
+    "lastseen.user_function",
     "lastseen.body",
     "lastseen.detection",
     "lastseen.observation",

@@ -1,25 +1,20 @@
 """The seams: what a camera, a world, a detector, a segmenter and an encoder must offer to be plugged in.
 
-They are structural: a class of yours fits when it has these members, whatever it inherits from. On a command line
-``package.module:function`` names a function of yours that makes one.
+They are structural: a class of yours fits when it has these members, whatever it inherits from.
 """
 
 from __future__ import annotations
 
-import importlib
-import os
-import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lastseen.action import Action
 from lastseen.detection import Detection
-from lastseen.errors import InvalidValue, LastseenError
 from lastseen.frame import Frame
 
 
@@ -114,26 +109,3 @@ class Encoder(Protocol):
 
     def encode_image(self, images: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
         """One unit row per image; raises ``InvalidValue`` where the encoder reads text only."""
-
-
-def call_named(field: str, name: str) -> Any:
-    """Call the function that ``name`` (``package.module:function``) leads to, without arguments.
-
-    Raises:
-        InvalidValue: It cannot be imported, or fails; ``field`` is the option that is named.
-    """
-    module, _, function = name.partition(":")
-    # a file in the folder one works in, as with `python -m`; what is installed comes first
-    if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())
-    try:
-        make = getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError) as error:
-        raise InvalidValue(field, name, f"cannot be imported ({error})", remedy="check the path") from error
-    try:
-        return make()
-    except LastseenError:
-        raise
-    except Exception as error:
-        problem = f"cannot be made ({type(error).__name__}: {error})"
-        raise InvalidValue(field, name, problem, remedy="fix the function") from error

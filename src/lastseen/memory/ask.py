@@ -269,8 +269,8 @@ class _Asker(Answers):
         nameless = len(rooms) - counted.total()
         if nameless:
             named.append(f"{nameless} not yet named")
-        counted_rooms = "1 room is remembered" if len(rooms) == 1 else f"{len(rooms)} rooms are remembered"
-        sentence = f"{': '.join([counted_rooms, *filter(None, [', '.join(named)])])}."
+        remembered = "1 room is remembered" if len(rooms) == 1 else f"{len(rooms)} rooms are remembered"
+        sentence = f"{remembered}: {', '.join(named)}." if rooms else f"{remembered}."
         return replace(self.plain(kind, sentence), count=len(rooms), places=tuple(sorted(counted)))
 
     def _room(self, kind: Kind, text: str) -> Reply | None:

@@ -15,7 +15,8 @@ from lastseen.frame import Frame
 from lastseen.models.catalogue import CATALOGUE
 from lastseen.models.folder import checked_folder
 from lastseen.perception.sam import Outlined, Sam
-from lastseen.protocols import Detector, call_named
+from lastseen.protocols import Detector
+from lastseen.user_function import call_named
 
 _ONNX = ("dfine-n", "dfine-s", "rtdetr")
 

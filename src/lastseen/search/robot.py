@@ -16,7 +16,8 @@ from lastseen.config.memory import DeadReckoning
 from lastseen.errors import InvalidValue
 from lastseen.frame import Frame
 from lastseen.pose2d import Pose2D
-from lastseen.protocols import Detector, Environment, Source, StepResult, call_named
+from lastseen.protocols import Detector, Environment, Source, StepResult
+from lastseen.user_function import call_named
 
 Driven = Literal["reached", "failed"]
 Drive = Callable[[Pose2D], Driven]
